@@ -250,11 +250,19 @@ test.each([
   }
 });
 
+test("only namespaces labelled metrics=enabled can connect to the cluster agent", async () => {
+  const objects = await objectsOf("cluster-agent");
+  expect(ingressOf(objects, "latchkey-cluster-agent")).toEqual(metricsNamespaces);
+  const policies = objects.filter((object) => stringAt(object, "kind") === "NetworkPolicy");
+  expect(policies).toHaveLength(1);
+});
+
 test("the heap limit of each process is 100 MB below the memory limit of its pod", async () => {
-  const directories = ["default", "gateway", "direct-endpoint", "direct-authorizer"];
+  const connected = ["direct-endpoint", "direct-authorizer", "cluster-agent"];
+  const directories = ["default", "gateway", ...connected];
   const objects = (await Promise.all(directories.map(objectsOf))).flat();
   const deployments = objects.filter((object) => stringAt(object, "kind") === "Deployment");
-  expect(deployments).toHaveLength(5);
+  expect(deployments).toHaveLength(6);
   for (const deployment of deployments) {
     const [container] = listAt(
       recordAt(recordAt(recordAt(deployment, "spec"), "template"), "spec"),

@@ -7,6 +7,7 @@ import { accountKubeconfig, type ServiceAccountLogin } from "../support/account-
 import { eventually } from "../support/eventually.ts";
 import {
   applyDirectAuthorizerRbac,
+  applyClusterAgentRbac,
   applyDirectEndpointRbac,
   applyGatewayRbac,
   repository,
@@ -54,6 +55,7 @@ const connectedPolicies = manifests("connected-policies");
 const ofConnectedCluster = [...manifests("connected-cluster"), ...connectedPolicies];
 const ofDirectEndpoint = [...manifests("direct-endpoint"), ...connectedPolicies];
 const ofDirectAuthorizer = [...manifests("direct-authorizer"), ...connectedPolicies];
+const ofClusterAgent = [...manifests("cluster-agent"), ...connectedPolicies];
 const isRole = ({ kind }: Manifest): boolean => kind === "Role" || kind === "ClusterRole";
 const roles = shipped.filter(isRole);
 /** The roles that let a process act as the user of a key or token, in any request. */
@@ -96,7 +98,10 @@ function hasAccess(account: Caller, allowed: readonly Row[], refused: readonly R
 
 describe("the shipped roles", () => {
   it.each(
-    [...shipped, ...ofGateway, ...ofConnectedCluster, ...ofDirectEndpoint, ...ofDirectAuthorizer]
+    [
+      ...[...shipped, ...ofGateway, ...ofConnectedCluster],
+      ...[...ofDirectEndpoint, ...ofDirectAuthorizer, ...ofClusterAgent],
+    ]
       .filter(isRole)
       .filter(isNarrow),
   )(
@@ -139,6 +144,7 @@ describe("the shipped roles", () => {
     ["connected-cluster", ofConnectedCluster, ["latchkey-gateway"]],
     ["direct-endpoint", ofDirectEndpoint, ["latchkey-direct-endpoint"]],
     ["direct-authorizer", ofDirectAuthorizer, ["latchkey-direct-authorizer"]],
+    ["cluster-agent", ofClusterAgent, ["latchkey-cluster-agent"]],
   ])("of config/%s are bound to no other accounts", (_directory, found, accounts) => {
     const subjects = found.flatMap((manifest) => manifest.subjects ?? []).map(({ name }) => name);
     expect([...new Set(subjects)].toSorted()).toEqual(accounts.toSorted());
@@ -377,6 +383,39 @@ describe("the account latchkey-direct-endpoint", () => {
   );
 });
 
+describe("the account latchkey-cluster-agent", () => {
+  beforeAll(() => applyClusterAgentRbac(inject("controlPlane")));
+
+  const lease = "coordination.k8s.io leases latchkey-cluster-agent in latchkey-system";
+  hasAccess(
+    latchkeyAccount("latchkey-cluster-agent"),
+    [
+      ["follow Secrets", "watch core secrets"],
+      ["write copies", "create core secrets in default"],
+      ["follow namespaces", "watch core namespaces"],
+      ["read the uid of kube-system", "get core namespaces kube-system"],
+      ["follow quotas", "watch core resourcequotas"],
+      ["renew its Lease", `update ${lease}`],
+      ["record Events", "create events.k8s.io events in default"],
+      ["read the policy that guards labels", readPolicy("latchkey-project-assignment")],
+      ["read the policy that limits it", readPolicy("latchkey-own-secrets")],
+    ],
+    [
+      ["read other policies", readPolicy("latchkey-derived-credentials")],
+      ["delete its Lease", `delete ${lease}`],
+      [
+        "renew other Leases",
+        "update coordination.k8s.io leases latchkey-controller in latchkey-system",
+      ],
+      ["change namespaces", "patch core namespaces"],
+      ["read SharedSecrets", "list management.service sharedsecrets"],
+      ["read ConfigMaps", "list core configmaps in latchkey-system"],
+      ["write roles", "create rbac.authorization.k8s.io clusterroles"],
+      ["act as a user", "impersonate core users alice"],
+    ],
+  );
+});
+
 describe("the account latchkey-webhook", () => {
   hasAccess(
     latchkeyAccount("latchkey-webhook"),
@@ -429,6 +468,7 @@ describe.each([
   ["gateway", ofGateway],
   ["direct-endpoint", ofDirectEndpoint],
   ["direct-authorizer", ofDirectAuthorizer],
+  ["cluster-agent", ofClusterAgent],
 ] as const)("the objects of config/%s", (directory, objects) => {
   it("have pods that comply with the restricted Pod Security Standard of their namespace", async () => {
     const deployment = objects.find(({ kind }) => kind === "Deployment");

@@ -9,7 +9,7 @@ import {
   secretPath,
   startAgentFixture,
 } from "../support/agent-fixture.ts";
-import { get, mergePatch, post, remove } from "../support/cluster-connection.ts";
+import { type Answer, get, mergePatch, post, remove } from "../support/cluster-connection.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { postNamespace } from "../support/latchkey-objects.ts";
@@ -25,6 +25,10 @@ describe.skipIf(!hasDedicatedClusters)("a SharedSecret that names a connected cl
     await controller.waitReady();
   });
   afterAll(() => fixture?.stop());
+
+  const becomesCopied = (place: Place, data: Readonly<Record<string, string>>): Promise<Answer> =>
+    fixture.arrives(place, data);
+  const becomesGone = (place: Place): Promise<void> => fixture.goes(place);
 
   /** A SharedSecret with a copy in the connected cluster. */
   async function makeShared() {
@@ -42,7 +46,7 @@ describe.skipIf(!hasDedicatedClusters)("a SharedSecret that names a connected cl
     const body = { apiVersion, kind: "SharedSecret", metadata, spec };
     await central.arrange(post(collection, body));
     const place: Place = { namespace: target, name };
-    await fixture.arrives(place, { password: "canary" });
+    await becomesCopied(place, { password: "canary" });
     const entry = secretPath({
       ...{ namespace: outboxNamespace("east"), name: outboxName({ namespace, name }) },
     });
@@ -57,21 +61,22 @@ describe.skipIf(!hasDedicatedClusters)("a SharedSecret that names a connected cl
   it("has a copy there, and says so", async () => {
     const { path } = await makeShared();
     const isSynced = async () => (await condition(path))?.status === "True";
-    await eventually(isSynced, { what: "ClustersSynced", within: 60_000 });
+    const what = { what: "ClustersSynced", within: 60_000 };
+    expect(await eventually(isSynced, what)).toBe(true);
   });
 
   it("changes its copy there", async () => {
     const { path, place } = await makeShared();
     const data = { password: base64("changed") };
     await fixture.central.arrange(mergePatch(path, { spec: { data } }));
-    await fixture.arrives(place, { password: "changed" });
+    await becomesCopied(place, { password: "changed" });
   });
 
   it("has no copy there any more when it names the cluster no more", async () => {
     const { path, place, entry } = await makeShared();
     const marks = { [annotations.syncToClusters]: null };
     await fixture.central.arrange(mergePatch(path, { metadata: { annotations: marks } }));
-    await fixture.goes(place);
+    await becomesGone(place);
     // The tombstone goes once the agent has reported that nothing is left.
     const isGone = async () => (await fixture.central.ask({}, get(entry))).code === 404;
     await eventually(isGone, { what: "the end of the tombstone", within: 60_000 });
@@ -109,7 +114,7 @@ describe.skipIf(!hasDedicatedClusters)("a SharedSecret that names a connected cl
     await eventually(isWithdrawn, { what: "the tombstone", within: 60_000 });
     await central.arrange(remove(entry));
     agent.kill("SIGCONT");
-    await fixture.goes(place);
+    await becomesGone(place);
     const listed = await fixture.east.arrange(
       get(`/api/v1/secrets?labelSelector=${labels.outboxUid}`),
     );

@@ -1,18 +1,23 @@
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { outboxNamespace } from "../../src/domain/outbox/outbox-names.ts";
 import {
   type AgentFixture,
+  agentUser,
   centralLeasePath,
   makeTarget,
   newSource,
+  type Place,
   secretPath,
   startAgentFixture,
 } from "../support/agent-fixture.ts";
-import { get, mergePatch, post, remove } from "../support/cluster-connection.ts";
+import { type Answer, get, mergePatch, post, remove } from "../support/cluster-connection.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import { eventually } from "../support/eventually.ts";
+import { freePort } from "../support/free-port.ts";
+import { writeKubeconfig } from "../support/kubeconfig.ts";
 import { postNamespace } from "../support/latchkey-objects.ts";
 import { unique } from "../support/policy-request.ts";
 import { base64 } from "../support/shared-secret-requests.ts";
@@ -25,6 +30,10 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
   });
   afterAll(() => fixture?.stop());
 
+  const becomesCopied = (place: Place, data: Readonly<Record<string, string>>): Promise<Answer> =>
+    fixture.arrives(place, data);
+  const becomesGone = (place: Place): Promise<void> => fixture.goes(place);
+
   /** A source that is offered to a project with one namespace; its copy has arrived. */
   async function makeCopied(others: Readonly<Record<string, string>> = {}) {
     const source = newSource();
@@ -32,11 +41,11 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
     const namespace = await makeTarget(fixture.east, project);
     await fixture.offer(source, { project, annotations: others });
     const place = { namespace, name: others[annotations.syncSecretName] ?? source.name };
-    const copy = await fixture.arrives(place, { password: "canary" });
+    const copy = await becomesCopied(place, { password: "canary" });
     return { source, project, place, copy };
   }
 
-  const reportOf = (uid: string, wanted: object): Promise<unknown> =>
+  const becomesReported = (uid: string, wanted: object): Promise<unknown> =>
     eventually(
       async () => {
         const report = (await fixture.report()).sources.get(uid);
@@ -51,28 +60,28 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
     expect(copy.metadata.labels).toEqual({ [labels.outboxUid]: source.uid });
     const copyOf = copy.metadata.annotations?.[annotations.copyOf];
     expect(copyOf).toMatch(new RegExp(`^east//team-a/${source.name} -> `));
-    await reportOf(source.uid, { desired: 1, synced: 1, conflicts: 0, failed: 0 });
+    await becomesReported(source.uid, { desired: 1, synced: 1, conflicts: 0, failed: 0 });
   });
 
   it("repairs an edited and a deleted copy", async () => {
     const { place } = await makeCopied();
     const path = secretPath(place);
     await fixture.east.arrange(mergePatch(path, { data: { password: base64("edited") } }));
-    await fixture.arrives(place, { password: "canary" });
+    await becomesCopied(place, { password: "canary" });
     await fixture.east.arrange(remove(path));
-    await fixture.arrives(place, { password: "canary" });
+    await becomesCopied(place, { password: "canary" });
   });
 
   it("follows a change of the data and of the options", async () => {
     const { source, project, place } = await makeCopied();
     await fixture.offer(source, { project, data: { password: "changed" } });
-    await fixture.arrives(place, { password: "changed" });
+    await becomesCopied(place, { password: "changed" });
     await fixture.offer(source, {
       ...{ project, data: { user: "me" } },
       annotations: { [annotations.syncFormat]: "json", [annotations.syncSecretName]: "other" },
     });
-    await fixture.arrives({ ...place, name: "other" }, { "data.json": '{"user":"me"}' });
-    await fixture.goes(place);
+    await becomesCopied({ ...place, name: "other" }, { "data.json": '{"user":"me"}' });
+    await becomesGone(place);
   });
 
   it("reads large data from the outbox when it writes a copy", async () => {
@@ -81,7 +90,7 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
     const namespace = await makeTarget(fixture.east, project);
     const data = { large: "x".repeat(100_000) };
     await fixture.offer(source, { project, data });
-    await fixture.arrives({ namespace, name: source.name }, data);
+    await becomesCopied({ namespace, name: source.name }, data);
   });
 
   it("gives copies labels that the namespace allows", async () => {
@@ -91,7 +100,7 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
     const namespace = await makeTarget(fixture.east, project, allowed);
     const others = { [annotations.copyLabels]: "example.com/tier=gold" };
     await fixture.offer(source, { project, annotations: others });
-    const copy = await fixture.arrives({ namespace, name: source.name }, { password: "canary" });
+    const copy = await becomesCopied({ namespace, name: source.name }, { password: "canary" });
     expect(copy.metadata.labels).toMatchObject({ "example.com/tier": "gold" });
   });
 
@@ -103,10 +112,10 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
       labels: { [labels.sharedSecretNamespace]: "team-a", [labels.sharedSecretName]: source.name },
     };
     await fixture.east.arrange(post(secretPath({ namespace: place.namespace }), { metadata }));
-    await fixture.arrives(asking, { password: "canary" });
+    await becomesCopied(asking, { password: "canary" });
     await fixture.withdraw(source);
-    await fixture.goes(place);
-    await fixture.arrives(asking, {});
+    await becomesGone(place);
+    await becomesCopied(asking, {});
   });
 
   it("leaves a Secret that it does not manage, and reports the conflict", async () => {
@@ -117,7 +126,12 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
     const body = { metadata: { name: source.name }, data };
     await fixture.east.arrange(post(secretPath({ namespace }), body));
     await fixture.offer(source, { project });
-    await reportOf(source.uid, { desired: 1, synced: 0, conflicts: 1, reason: "NotManaged" });
+    await becomesReported(source.uid, {
+      desired: 1,
+      synced: 0,
+      conflicts: 1,
+      reason: "NotManaged",
+    });
     expect(await fixture.secret(namespace, source.name)).toMatchObject({ data });
   });
 
@@ -136,16 +150,16 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
       { what: "the quota to count" },
     );
     await fixture.offer(source, { project });
-    await reportOf(source.uid, { desired: 1, synced: 0, failed: 1, reason: "Forbidden" });
+    await becomesReported(source.uid, { desired: 1, synced: 0, failed: 1, reason: "Forbidden" });
     await fixture.east.arrange(mergePatch(`${quotas}/none`, { spec: { hard: { secrets: "9" } } }));
-    await fixture.arrives({ namespace, name: source.name }, { password: "canary" });
-    await reportOf(source.uid, { desired: 1, synced: 1, failed: 0 });
+    await becomesCopied({ namespace, name: source.name }, { password: "canary" });
+    await becomesReported(source.uid, { desired: 1, synced: 1, failed: 0 });
   });
 
   it("removes what is withdrawn, and reports that it has nothing of it", async () => {
     const { source, place } = await makeCopied();
     await fixture.withdraw(source);
-    await fixture.goes(place);
+    await becomesGone(place);
     const done = async () => (await fixture.report()).done.has(source.uid);
     await eventually(done, { what: "the report of the withdrawal" });
     expect((await fixture.report()).sources.has(source.uid)).toBe(false);
@@ -153,7 +167,7 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
 
   it("keeps the copies of an entry that is missing, reports them, and removes them when they are withdrawn", async () => {
     const { source, place, copy } = await makeCopied();
-    await reportOf(source.uid, { synced: 1 });
+    await becomesReported(source.uid, { synced: 1 });
     await fixture.forget(source);
     const unknown = async () => (await fixture.report()).unknown.get(source.uid);
     expect(await eventually(unknown, { what: "the report of the unknown source" })).toBe(
@@ -162,7 +176,7 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
     const still = await fixture.secret(place.namespace, place.name);
     expect(still.metadata.resourceVersion).toBe(copy.metadata.resourceVersion);
     await fixture.withdraw(source);
-    await fixture.goes(place);
+    await becomesGone(place);
     const done = async () => (await fixture.report()).done.has(source.uid);
     await eventually(done, { what: "the report of the withdrawal" });
   });
@@ -170,13 +184,13 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
   it("keeps the copies of a newer format as they are", async () => {
     const { source, project, place } = await makeCopied();
     await fixture.annotate(source, { [annotations.outboxFormat]: "2" });
-    await reportOf(source.uid, { reason: "UnsupportedOption" });
-    await fixture.arrives(place, { password: "canary" });
+    await becomesReported(source.uid, { reason: "UnsupportedOption" });
+    await becomesCopied(place, { password: "canary" });
     await fixture.offer(source, { project, data: { password: "again" } });
-    await fixture.arrives(place, { password: "again" });
+    await becomesCopied(place, { password: "again" });
     await fixture.annotate(source, { [`${annotations.syncFormat}-of-tomorrow`]: "x" });
-    await reportOf(source.uid, { reason: "UnsupportedOption" });
-    await fixture.arrives(place, { password: "again" });
+    await becomesReported(source.uid, { reason: "UnsupportedOption" });
+    await becomesCopied(place, { password: "again" });
   });
 
   it("and a Latchkey of the cluster leave each other's copies alone", async () => {
@@ -196,13 +210,13 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
     };
     const first = newSource();
     await share(first.name);
-    await fixture.arrives({ namespace, name: first.name }, { password: "own" });
+    await becomesCopied({ namespace, name: first.name }, { password: "own" });
     await fixture.offer(first, { project });
-    await reportOf(first.uid, { desired: 1, synced: 0, conflicts: 1, reason: "NotManaged" });
+    await becomesReported(first.uid, { desired: 1, synced: 0, conflicts: 1, reason: "NotManaged" });
 
     const second = newSource();
     await fixture.offer(second, { project });
-    await fixture.arrives({ namespace, name: second.name }, { password: "canary" });
+    await becomesCopied({ namespace, name: second.name }, { password: "canary" });
     const path = await share(second.name);
     await eventually(
       async () => {
@@ -211,8 +225,8 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
       },
       { what: "the conflict of the SharedSecret" },
     );
-    await fixture.arrives({ namespace, name: first.name }, { password: "own" });
-    await fixture.arrives({ namespace, name: second.name }, { password: "canary" });
+    await becomesCopied({ namespace, name: first.name }, { password: "own" });
+    await becomesCopied({ namespace, name: second.name }, { password: "canary" });
     await controller.stop();
   });
 
@@ -226,8 +240,8 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
     const { starts } = agent;
     agent.kill("SIGKILL");
     await eventually(() => agent.starts > starts, { what: "the agent to start again" });
-    await fixture.arrives(place, { password: "later" });
-    await fixture.goes(withdrawn.place);
+    await becomesCopied(place, { password: "later" });
+    await becomesGone(withdrawn.place);
     await agent.waitReady();
   });
 
@@ -243,13 +257,13 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
       );
     await eventually(isRefused, { what: "the outbox to be forbidden", within: 90_000 });
     await fixture.east.arrange(remove(secretPath(place)));
-    await fixture.arrives(place, { password: "canary" });
+    await becomesCopied(place, { password: "canary" });
     const { name, labels: given } = metadata;
     await fixture.central.arrange(
       post(binding, { metadata: { name, labels: given }, roleRef, subjects }),
     );
     await fixture.offer(source, { project, data: { password: "heard" } });
-    await fixture.arrives(place, { password: "heard" });
+    await becomesCopied(place, { password: "heard" });
   });
 
   it("writes nothing as a duplicate, until its outbox is given to it", async () => {
@@ -265,7 +279,7 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
     const still = await fixture.secret(place.namespace, place.name);
     expect(still.metadata.resourceVersion).toBe(copy.metadata.resourceVersion);
     await hold("");
-    await fixture.arrives(place, { password: "not yet" });
+    await becomesCopied(place, { password: "not yet" });
     await fixture.agent.waitReady();
   });
 
@@ -284,12 +298,64 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
     const namespace = await makeTarget(fixture.east, project);
     await fixture.offer(source, { project });
     await fixture.withdraw(withdrawn.source);
-    await fixture.goes(withdrawn.place);
+    await becomesGone(withdrawn.place);
     expect((await fixture.secret(namespace, source.name)).code).toBe(404);
     const { name, labels: given } = metadata;
     const collection = binding.replace(/\/[^/]*$/, "");
     await fixture.east.arrange(post(collection, { metadata: { name, labels: given }, spec }));
-    await fixture.arrives({ namespace, name: source.name }, { password: "canary" });
+    await becomesCopied({ namespace, name: source.name }, { password: "canary" });
+  });
+
+  it("keeps copies while its credential is refused, and reads the next one without a restart", async () => {
+    const { place, copy } = await makeCopied();
+    await fixture.agent.stop();
+    const { controlPlane } = fixture.central;
+    const file = join(fixture.east.controlPlane.directory, "central-kubeconfig");
+    const login = (token: string): void =>
+      writeKubeconfig(file, controlPlane, { [agentUser]: { token } });
+    login("of-a-deleted-key");
+    const agent = await fixture.startAgent([`--central-kubeconfig=${file}`]);
+    const readiness = async () => await (await fetch(`${agent.url}/readyz`)).text();
+    const isWaiting = async () => (await readiness()).includes("the outbox has not been read yet");
+    await eventually(isWaiting, { what: "the agent to wait" });
+    const still = await fixture.secret(place.namespace, place.name);
+    expect(still.metadata.resourceVersion).toBe(copy.metadata.resourceVersion);
+    login(controlPlane.tokens[agentUser] ?? "");
+    await agent.waitReady();
+    await fixture.east.arrange(remove(secretPath(place)));
+    await becomesCopied(place, { password: "canary" });
+    await agent.stop();
+  });
+
+  it("deletes all copies after --delete-after-disconnect, also across a restart", async () => {
+    const { place } = await makeCopied();
+    const asking = await makeCopied();
+    await fixture.agent.stop();
+    const lease =
+      "/apis/coordination.k8s.io/v1/namespaces/latchkey-system/leases/latchkey-cluster-agent";
+    const unheard = (seconds: string) =>
+      fixture.east.arrange(
+        mergePatch(lease, { metadata: { annotations: { [annotations.unheardSeconds]: seconds } } }),
+      );
+    const file = join(fixture.east.controlPlane.directory, "no-central-kubeconfig");
+    const { certificateAuthority } = fixture.central.controlPlane;
+    const away = { url: `https://127.0.0.1:${await freePort()}`, certificateAuthority };
+    writeKubeconfig(file, away, { [agentUser]: { token: "x" } });
+    const args = [`--central-kubeconfig=${file}`, "--delete-after-disconnect=1h"];
+    await unheard("3000");
+    const patient = await fixture.startAgent(args);
+    const counts = async () => {
+      const { metadata } = await fixture.east.arrange(get(lease));
+      return Number(metadata.annotations?.[annotations.unheardSeconds]) > 3000;
+    };
+    await eventually(counts, { what: "the agent to count" });
+    expect((await fixture.secret(place.namespace, place.name)).code).toBe(200);
+    await patient.stop();
+    await unheard("3599");
+    const agent = await fixture.startAgent(args);
+    await becomesGone(place);
+    await becomesGone(asking.place);
+    await agent.stop();
   });
 
   it("has no value in its log", async () => {

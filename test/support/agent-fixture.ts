@@ -31,7 +31,8 @@ import { base64 } from "./shared-secret-requests.ts";
 /** The name of the connected cluster. */
 const cluster = "east";
 const outbox = outboxNamespace(cluster);
-const agentUser = `latchkey-cluster-agent:${cluster}`;
+/** The user of the agent in the central cluster. */
+export const agentUser = `latchkey-cluster-agent:${cluster}`;
 /** The namespace of all sources; it need not exist. */
 const home = "team-a";
 
@@ -72,6 +73,8 @@ export interface AgentFixture {
   arrives(place: Place, data: Readonly<Record<string, string>>): Promise<Answer>;
   /** Waits until there is no such Secret. */
   goes(place: Place): Promise<void>;
+  /** Starts another agent with these arguments; its files are in a new directory. */
+  startAgent(args: readonly string[]): Promise<LatchkeyProcess>;
   stop(): Promise<void>;
 }
 
@@ -112,21 +115,30 @@ export async function startAgentFixture(args: readonly string[] = []): Promise<A
     startDedicatedCluster({ users: [{ name: agentUser, groups: [] }] }),
     startDedicatedCluster(),
   ]);
+  const agents: LatchkeyProcess[] = [];
   const stop = async (): Promise<void> => {
-    await agent?.stop();
+    await Promise.all(agents.map((agent) => agent.stop()));
     await Promise.all([central.stop(), east.stop()]);
   };
-  let agent: LatchkeyProcess | undefined;
+  const startAgent = async (more: readonly string[]): Promise<LatchkeyProcess> => {
+    const agent = await startClusterAgent({
+      ...{ controlPlane: east.controlPlane, program: east.program, identity: "agent" },
+      args: [`--cluster-name=${cluster}`, ...more],
+    });
+    agents.push(agent);
+    return agent;
+  };
   try {
     await makeOutbox(central);
     await applyClusterAgentRbac(east.controlPlane);
     const kubeconfig = kubeconfigFor(central.controlPlane, agentUser);
-    agent = await startClusterAgent({
-      ...{ controlPlane: east.controlPlane, program: east.program, identity: "agent" },
-      args: [`--cluster-name=${cluster}`, `--central-kubeconfig=${kubeconfig}`, ...args],
-    });
+    const agent = await startAgent([`--central-kubeconfig=${kubeconfig}`, ...args]);
     await agent.waitReady();
-    return { ...{ central, east, agent, stop }, ...outboxOf(central), ...secretsOf(east) };
+    return {
+      ...{ central, east, agent, startAgent, stop },
+      ...outboxOf(central),
+      ...secretsOf(east),
+    };
   } catch (error) {
     await stop();
     throw error;
