@@ -5,6 +5,7 @@ import { requesterHash } from "../domain/grants/granted-names.ts";
 import type { ClusterSummary } from "../domain/outbox/cluster-sync.ts";
 import type { SyncOptions } from "../domain/sync/sync-options.ts";
 import type { FormerGrantee } from "../domain/grants/former-grantee.ts";
+import type { ListedFailure } from "../domain/object-state.ts";
 import type { FailureHistory } from "../domain/plan/failure-history.ts";
 import type { PassiveClock } from "../runtime/clock.ts";
 import { createQueues, type Queues } from "./queues.ts";
@@ -77,12 +78,13 @@ interface RefreshMemory {
 }
 
 /**
- * What an agent reports of a source: the state of its targets, or of its withdrawal by the version
- * `seen` of its entry.
+ * What an agent reports of a source in the report of this name: the state of its targets, or of its
+ * withdrawal by the version `seen` of its entry.
  */
-export type ReportedSource =
-  | { readonly uid: string; readonly report: SourceReport }
-  | { readonly uid: string; readonly seen: string; readonly isDone: boolean };
+export type ReportedSource = { readonly uid: string; readonly reportName: Key } & (
+  | { readonly report: SourceReport; readonly failures: readonly ListedFailure[] }
+  | { readonly seen: string; readonly isDone: boolean }
+);
 
 /** A report that an agent has written or is writing; `at` is in monotonic milliseconds. */
 export interface WrittenReport {

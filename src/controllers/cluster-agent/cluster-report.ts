@@ -86,8 +86,7 @@ function intervalAfter({ checked }: WrittenReport, isSame: boolean): number {
 
 function textOf(key: Key, { world, options }: ReportContext): string {
   const { memory, stores } = world;
-  const isHere = (uid: string): boolean => reportName(reportNumberOf(uid)) === key;
-  const reported = [...memory.sourceReports.values()].filter(({ uid }) => isHere(uid));
+  const reported = [...memory.sourceReports.values()].filter((each) => each.reportName === key);
   const problem = key === reportKeys[0] ? options.problem() : undefined;
   return reportText({
     sources: new Map(
@@ -98,7 +97,9 @@ function textOf(key: Key, { world, options }: ReportContext): string {
         "report" in each || !each.isDone ? [] : [[each.uid, each.seen] as const],
       ),
     ),
-    unknown: new Map([...unknownSourcesOf(stores)].filter(([uid]) => isHere(uid))),
+    unknown: new Map(
+      [...unknownSourcesOf(stores)].filter(([uid]) => reportName(reportNumberOf(uid)) === key),
+    ),
     ...(problem === undefined ? {} : { problem }),
   });
 }

@@ -1,10 +1,12 @@
 import type { Key } from "../../api/object.ts";
 import { reportName, reportNumberOf } from "../../domain/outbox/outbox-names.ts";
 import { sourceReportOf } from "../../domain/outbox/report-of.ts";
-import { nothingToDo } from "../../domain/plan/plan.ts";
+import type { ListedFailure } from "../../domain/object-state.ts";
+import { nothingToDo, type Plan, requeueAt } from "../../domain/plan/plan.ts";
 import { isSame } from "../../domain/plan/merge-patch.ts";
 import type { Source } from "../../domain/sync/copy.ts";
 import { copyKeysOf } from "../../domain/sync/observed-target.ts";
+import { type SyncSummary, targetEvents } from "../../domain/sync/sync-summary.ts";
 import { startRefresh } from "../kinds/shared-secret.ts";
 import { type Answers, answerTo, type ReconcileDecision } from "../question.ts";
 import type { Reconciler } from "../reconciler.ts";
@@ -16,8 +18,8 @@ import type { World } from "../world.ts";
 const reportDelayMs = 500;
 
 /**
- * Counts the targets of an entry of the outbox for the report of its cluster; its copies are
- * reconciled by their own queue. It writes nothing itself.
+ * Counts the targets of an entry of the outbox for the report of its cluster, and records Events at
+ * those that fail; its copies are reconciled by their own queue.
  */
 export const sourceReportReconciler: Reconciler = {
   queue: "sharedSecret",
@@ -31,13 +33,37 @@ function decide(key: Key, world: World, answers: Answers): ReconcileDecision {
   const count = { do: "count-targets", source } as const;
   const summary = answerTo(count, answers)?.summary;
   if (summary === undefined) return { questions: [count] };
+  const { memory, clock } = world;
   const { uid, resourceVersion: seen } = source.secret.metadata;
+  const known = { uid, reportName: reportName(reportNumberOf(uid)) };
   const reported: ReportedSource = isWithdrawn(source)
-    ? { uid, seen, isDone: copyKeysOf(source, world.stores).length === 0 }
-    : { uid, report: sourceReportOf(source, summary) };
+    ? { ...known, seen, isDone: copyKeysOf(source, world.stores).length === 0 }
+    : { ...known, report: sourceReportOf(source, summary), failures: failuresOf(summary) };
+  const before = memory.sourceReports.get(key);
   note(key, reported, world);
-  const { startAt } = startRefresh(source, world.clock.now(), world);
-  return startAt === undefined ? nothingToDo : { decideAt: startAt };
+  const { startAt } = startRefresh(source, clock.now(), world);
+  const result = startAt === undefined ? nothingToDo.result : requeueAt(clock.now(), [startAt]);
+  return { ...nothingToDo, steps: eventSteps(source, summary, before), result };
+}
+
+/**
+ * An Event at each target that fails since this source was counted last: nobody in the cluster can
+ * read the SharedSecret.
+ */
+function eventSteps(
+  { secret }: Source,
+  summary: SyncSummary,
+  before: ReportedSource | undefined,
+): Plan["steps"] {
+  const failures = before !== undefined && "failures" in before ? before.failures : [];
+  const events = targetEvents({ ...secret, status: { sync: { failures } } }, summary);
+  return events.length === 0 ? [] : [events];
+}
+
+function failuresOf({ failures }: SyncSummary): readonly ListedFailure[] {
+  return failures.map(({ namespace, name, reason, message }) => ({
+    ...{ namespace, name, reason, message },
+  }));
 }
 
 /** An entry that is missing means nothing: the report names its copies, which stay. */
@@ -58,7 +84,6 @@ function note(key: Key, after: ReportedSource | undefined, world: World): void {
   if (after === undefined) memory.sourceReports.delete(key);
   else memory.sourceReports.set(key, after);
   if (isSame(before, after)) return;
-  const uids = new Set([before, after].flatMap((each) => each?.uid ?? []));
-  for (const uid of uids)
-    queues.clusterReport.addAt(reportName(reportNumberOf(uid)), clock.now() + reportDelayMs);
+  const names = new Set([before, after].flatMap((each) => each?.reportName ?? []));
+  for (const name of names) queues.clusterReport.addAt(name, clock.now() + reportDelayMs);
 }

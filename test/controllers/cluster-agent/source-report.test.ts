@@ -4,11 +4,13 @@ import { sourceReportReconciler } from "../../../src/controllers/cluster-agent/s
 import { reportName, reportNumberOf } from "../../../src/domain/outbox/outbox-names.ts";
 import { agentWorld } from "../../support/agent-world.ts";
 import { projectNamespace, rawCopy } from "../../support/fake-informers.ts";
+import { rawObject } from "../../support/fake-list-watch.ts";
 import { rawEntry, rawTombstone } from "../../support/raw-outbox.ts";
 import { settled } from "../../support/test-clock.ts";
 
 const key = "team/db";
-const report = `clusterReport ${reportName(reportNumberOf("uid-db"))} in 500 ms`;
+const name = reportName(reportNumberOf("uid-db"));
+const report = `clusterReport ${name} in 500 ms`;
 
 describe("a source of the outbox", () => {
   test("is counted, and its report is enqueued once", async () => {
@@ -22,10 +24,23 @@ describe("a source of the outbox", () => {
     await reconcile(sourceReportReconciler, key);
     const counts = { desired: 2, synced: 1, conflicts: 0, failed: 0 };
     expect(world.memory.sourceReports.get(key)).toEqual({
-      ...{ uid: "uid-db", report: { seen: entry.metadata["resourceVersion"], ...counts } },
+      ...{ uid: "uid-db", reportName: name, failures: [] },
+      report: { seen: entry.metadata["resourceVersion"], ...counts },
     });
     expect(enqueued.filter((line) => line.startsWith("clusterReport"))).toEqual([report]);
     expect(client.lines).toEqual([]);
+  });
+
+  test("has an Event at a target that fails, once", async () => {
+    const unmanaged = rawObject({ namespace: "pay", name: "db" });
+    const { events, reconcile } = await agentWorld({
+      entries: [rawEntry("db")],
+      namespaces: [projectNamespace("pay")],
+      secrets: [unmanaged],
+    });
+    await reconcile(sourceReportReconciler, key);
+    await reconcile(sourceReportReconciler, key);
+    expect(events).toEqual(["Conflict"]);
   });
 
   test("that this version does not know has no targets, and keeps its copies", async () => {
@@ -49,7 +64,12 @@ describe("a source of the outbox", () => {
     const gone = await agentWorld({ entries });
     await gone.reconcile(sourceReportReconciler, key);
     expect(gone.world.memory.sourceReports.get(key)).toEqual({
-      ...{ uid: "uid-db", isDone: true, seen: entries[0]?.metadata["resourceVersion"] },
+      ...{
+        uid: "uid-db",
+        reportName: name,
+        isDone: true,
+        seen: entries[0]?.metadata["resourceVersion"],
+      },
     });
   });
 
