@@ -1,6 +1,7 @@
 import * as sync from "./consent.ts";
 import { grantsIn, grantsOf, isDerived } from "./granted.ts";
 import { isEqual, nameOf, type Raw } from "./raw.ts";
+import { outboxProblems } from "./outbox.ts";
 import { keyProblems } from "./rest-keys.ts";
 import { objectsOf, type Server } from "./server.ts";
 
@@ -21,6 +22,7 @@ export function problemsAtRest(server: Server): readonly string[] {
     ...sides.sources.flatMap((source) => sourceProblems(source, { server, sides })),
     ...grantProblems(server),
     ...keyProblems(server),
+    ...outboxProblems(server),
   ];
 }
 

@@ -458,6 +458,71 @@ const ofAccess: readonly Sketch[] = [
   },
 ];
 
+const connects = "latchkey-clusters/east";
+const outbox = "latchkey-cluster-east";
+const clusterUid = uidOf(`secrets/${connects}`, 1);
+const sourceUid = uidOf(`sharedsecrets/${db}`, 1);
+const toEast = { "sync-to-clusters": "east" };
+const clusters = [
+  given("Namespace", "latchkey-clusters"),
+  given("Namespace", outbox, { annotations: { "cluster-uid": clusterUid } }),
+  given("Secret", connects, { labels: { cluster: "east" }, annotations: { projects: "web" } }),
+];
+const ofEast: Partial<SearchWorld> = { queues: ["sharedSecret", "copy", "outbox"] };
+
+/** A report of the agent of cluster `east`. */
+function report(text: object): Fields {
+  return { data: { "report.json": JSON.stringify({ format: 1, ...text }) } };
+}
+
+/** The worlds of outboxes. */
+const ofOutboxes: readonly Sketch[] = [
+  {
+    name: "an outbox",
+    objects: [home, ...clusters, source("db", { annotations: toEast })],
+    menu: {
+      "name another cluster": annotate("SharedSecret", db, { "sync-to-clusters": "west" }),
+      "name another project": annotate("SharedSecret", db, { "sync-to-projects": "pay" }),
+      "let in another project": annotate("Secret", connects, { projects: "pay" }),
+      "other data": change("SharedSecret", db, { spec: { data: other } }),
+      delete: remove("SharedSecret", db),
+      recreate: recreate("db", { ...toWeb, ...toEast }, other),
+    },
+    ...ofEast,
+  },
+  {
+    name: "a cluster that is disconnected",
+    objects: [home, ...clusters, source("db", { annotations: toEast })],
+    menu: {
+      disconnect: remove("Secret", connects),
+      "take the outbox": annotate("Namespace", outbox, { "cluster-uid": null }),
+      delete: remove("SharedSecret", db),
+    },
+    ...ofEast,
+    begins: "with a new leader",
+  },
+  {
+    name: "a source that a cluster does not know",
+    objects: [
+      home,
+      ...clusters,
+      source("db"),
+      given("ConfigMap", `${outbox}/report-0`, {
+        labels: { component: "cluster-report" },
+        ...report({ unknown: { [sourceUid]: db } }),
+      }),
+    ],
+    menu: {
+      offer: annotate("SharedSecret", db, toEast),
+      delete: remove("SharedSecret", db),
+      recreate: recreate("db", { ...toWeb, ...toEast }, other),
+      forget: change("ConfigMap", `${outbox}/report-0`, report({})),
+    },
+    ...ofEast,
+    begins: "with a new leader",
+  },
+];
+
 const start = "2026-01-01T00:00:00Z";
 const parent = uidOf("ownedaccesskeys/parent", 1);
 
@@ -571,7 +636,7 @@ const ofKeys: readonly Sketch[] = [
 
 /** All worlds. */
 export const worlds: readonly SearchWorld[] = [
-  ...[...ofSync, ...ofAccess].map(world),
+  ...[...ofSync, ...ofAccess, ...ofOutboxes].map(world),
   ...ofKeys.map((sketch) =>
     world({ queues: ["key", "token", "grant", "revokedTokens"], hasLifetimes: true, ...sketch }),
   ),
