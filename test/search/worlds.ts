@@ -1,3 +1,4 @@
+import { outboxName } from "../../src/domain/outbox/outbox-names.ts";
 import { encodeBody } from "../../src/kube/client/request-body.ts";
 import { newSigningKeys } from "../../src/tokens/signing-keys.ts";
 import { type Given, uidOf, type UserObject } from "./server.ts";
@@ -500,6 +501,20 @@ const ofOutboxes: readonly Sketch[] = [
     },
     ...ofEast,
     begins: "with a new leader",
+  },
+  {
+    name: "a restore of an offered source",
+    objects: [home, ...clusters, source("db", { annotations: toEast })],
+    menu: {
+      delete: remove("SharedSecret", db),
+      "delete the Secret": remove(
+        "Secret",
+        `${outbox}/${outboxName({ namespace: "team", name: "db" })}`,
+      ),
+      restore,
+    },
+    ...ofEast,
+    mostFaults: 0,
   },
   {
     name: "a source that a cluster does not know",
