@@ -133,7 +133,7 @@ interface Heartbeat {
 }
 
 /** What was last reported of the clusters of a source. */
-export interface ReportedClusters {
+interface ReportedClusters {
   readonly summary: ClusterSummary;
   /** The state of the source: another state is reported at once. */
   readonly generation: number;

@@ -88,7 +88,7 @@ function outboxKeysOf(states: readonly Source[], { clusters, outboxes }: Stores)
   ]);
 }
 
-/** Whether a change of a SharedSecret affects what outboxes say: a change of its status does not. */
+/** Whether a change of a SharedSecret affects what outboxes say; one of its status does not. */
 function concernsOutboxes(before: Source | undefined, after: Source | undefined): boolean {
   if (before === undefined || after === undefined) return true;
   const [one, other] = [before, after].map(({ secret: { metadata }, ownDigest }) => ({

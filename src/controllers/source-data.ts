@@ -15,7 +15,7 @@ interface SourceDataDeps {
 }
 
 /** The data of a source in a variant, if it is in memory. */
-export function cachedData(source: Source, variant: DataVariant): SecretData | undefined {
+function cachedData(source: Source, variant: DataVariant): SecretData | undefined {
   return variant === "copied" || source.ownDigest === source.digest ? source.data : undefined;
 }
 

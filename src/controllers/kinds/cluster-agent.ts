@@ -18,7 +18,7 @@ import { agentKey, enqueueNaming, outboxKey } from "../outbox-keys.ts";
 import { indexes, type ReportConfigMap } from "../stores.ts";
 import type { WatchedKind } from "./watched-kind.ts";
 
-/** ConfigMaps in outboxes, in which agents report; they are strangers' data. */
+/** ConfigMaps in outboxes, in which agents report; the data of another administrator. */
 export function clusterReportKind(): WatchedKind<ReportConfigMap> {
   return {
     listOptions: {

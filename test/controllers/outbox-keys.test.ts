@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { annotations } from "../../../src/api/names.ts";
-import { outboxReconciler } from "../../../src/controllers/kinds/outbox.ts";
-import { rawObject, type RawObject } from "../../support/fake-list-watch.ts";
+import { annotations } from "../../src/api/names.ts";
+import { outboxReconciler } from "../../src/controllers/kinds/outbox.ts";
+import { rawObject, type RawObject } from "../support/fake-list-watch.ts";
 import {
   outboxKeyOf,
   rawCluster,
@@ -11,8 +11,8 @@ import {
   rawReportOf,
   rawSent,
   rawShared,
-} from "../../support/outbox-objects.ts";
-import { fakeWorld } from "../../support/world.ts";
+} from "../support/outbox-objects.ts";
+import { fakeWorld } from "../support/world.ts";
 
 const key = outboxKeyOf("db");
 const sourceReport = { seen: "1", desired: 1, synced: 1, conflicts: 0, failed: 0 };
