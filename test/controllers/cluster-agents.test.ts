@@ -15,7 +15,7 @@ async function setup(agoMs: number | undefined) {
   return {
     ...found,
     age: () => heartbeatAgeMs("east", world),
-    renew(at: number) {
+    renew: (at: number) => {
       version += 1;
       const { metadata, ...rest } = rawHeartbeat(at);
       const renewed = rawObject({ ...metadata, resourceVersion: String(version) }, rest);

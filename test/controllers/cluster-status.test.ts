@@ -54,7 +54,7 @@ async function setup(listed: Partial<typeof base> & Parameters<typeof fakeWorld>
       ),
     reconcile: () => found.reconcile(sharedSecretReconciler, "team/db"),
     /** What was written to the status since the last call, if anything. */
-    status() {
+    status: () => {
       const patch = client.requests.findLast(({ verb }) => verb === "patch")?.body;
       client.requests.length = 0;
       return patch === undefined ? undefined : recordAt(recordAt(patch, "body"), "status");
