@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { keyIndexes } from "../../src/authn/key-resolver.ts";
 import { annotations, labels, ownObjects } from "../../src/api/names.ts";
 import { resources } from "../../src/api/resources.ts";
+import { agentKinds } from "../../src/controllers/cluster-agent/agent-kinds.ts";
 import { createInformers } from "../../src/controllers/informers.ts";
 import { indexes } from "../../src/controllers/stores.ts";
 import { requesterHash, requesterHashOf } from "../../src/domain/grants/granted-names.ts";
@@ -330,4 +331,31 @@ describe("a refresh", () => {
     await informers.refresh(resources.leases, { namespace: "team", name: "db" });
     expect(listWatch.reads).toEqual(["sharedsecrets whole team/db"]);
   });
+});
+
+test("an API server that is away for days does not make the process unready", async () => {
+  const [clock, log, stop] = [new TestClock(), recordingLog(), new AbortController()];
+  const away = new FakeListWatch({});
+  const never: ListWatch["list"] = () => new Promise(() => {});
+  const [watch, get] = [away.watch.bind(away), away.get.bind(away)];
+  const remote = { list: never, watch, get, version: away.version.bind(away) };
+  const deps = { clock, log, yielder: new Yielder(clock), random: () => 0 };
+  const informers = createInformers(
+    { ...deps, listWatch: new FakeListWatch({ namespaces: [projectNamespace("pay")] }) },
+    {
+      ...{ namespace: ownNamespace, requireSyncFrom: false, copyKeys: [], onChange: () => {} },
+      watched: agentKinds({
+        ...{ outbox: "box", problem: () => undefined, writes: () => ({ kind: "all" }) },
+        central: { ...deps, listWatch: remote },
+      }),
+    },
+  );
+  void informers.run(stop.signal);
+  let isCurrent = false;
+  void informers.current(stop.signal).then(() => (isCurrent = true));
+  await clock.run(1_000);
+  expect([isCurrent, informers.staleReasons()]).toEqual([true, []]);
+  expect(informers.remote.map(({ watchState }) => watchState.isSynced)).toEqual([false]);
+  expect(informers.stores.namespaces.size).toBe(1);
+  stop.abort();
 });

@@ -328,9 +328,9 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
   });
 
   it("deletes all copies after --delete-after-disconnect, also across a restart", async () => {
-    const { place } = await makeCopied();
-    const asking = await makeCopied();
-    await fixture.agent.stop();
+    const running = await fixture.startAgent([fixture.credential]);
+    const [{ place }, other] = await Promise.all([makeCopied(), makeCopied()]);
+    await running.stop();
     const lease =
       "/apis/coordination.k8s.io/v1/namespaces/latchkey-system/leases/latchkey-cluster-agent";
     const unheard = (seconds: string) =>
@@ -354,7 +354,7 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
     await unheard("3599");
     const agent = await fixture.startAgent(args);
     await becomesGone(place);
-    await becomesGone(asking.place);
+    await becomesGone(other.place);
     await agent.stop();
   });
 

@@ -73,6 +73,8 @@ export interface AgentFixture {
   arrives(place: Place, data: Readonly<Record<string, string>>): Promise<Answer>;
   /** Waits until there is no such Secret. */
   goes(place: Place): Promise<void>;
+  /** The argument with the credential of the agent. */
+  readonly credential: string;
   /** Starts another agent with these arguments; its files are in a new directory. */
   startAgent(args: readonly string[]): Promise<LatchkeyProcess>;
   stop(): Promise<void>;
@@ -131,11 +133,11 @@ export async function startAgentFixture(args: readonly string[] = []): Promise<A
   try {
     await makeOutbox(central);
     await applyClusterAgentRbac(east.controlPlane);
-    const kubeconfig = kubeconfigFor(central.controlPlane, agentUser);
-    const agent = await startAgent([`--central-kubeconfig=${kubeconfig}`, ...args]);
+    const credential = `--central-kubeconfig=${kubeconfigFor(central.controlPlane, agentUser)}`;
+    const agent = await startAgent([credential, ...args]);
     await agent.waitReady();
     return {
-      ...{ central, east, agent, startAgent, stop },
+      ...{ central, east, agent, credential, startAgent, stop },
       ...outboxOf(central),
       ...secretsOf(east),
     };
