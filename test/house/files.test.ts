@@ -48,6 +48,7 @@ const otherKeys = [
   "authn/token-options.ts: management.service/direct",
   // The reporter of Events.
   "controllers/assemble.ts: ${group}/latchkey",
+  "controllers/cluster-agent/agent-controller.ts: ${group}/latchkey",
   "webhooks/assemble.ts: ${group}/latchkey",
   "gateway/run-gateway.ts: ${group}/latchkey",
 ];
