@@ -85,7 +85,11 @@ function reportedAt(
 /** What the connected clusters have of a source; undefined if it names none. */
 export function observeClusters(source: Source, world: OutboxWorld): ClusterSummary | undefined {
   if (source.options.clusters.length === 0) return undefined;
-  const connected = world.stores.clusters.namesIn(indexes.clusterName);
+  const { stores } = world;
+  // One that only the gateway uses is not meant by "*".
+  const connected = [...stores.clusters.namesIn(indexes.clusterName)].filter(
+    (cluster) => clusterWithOutbox(cluster, stores) !== undefined,
+  );
   const name = outboxName(source.secret.metadata);
   const clusters = namedClusters(source, connected).map((cluster) =>
     observeCluster(source, { cluster, name }, world),

@@ -106,6 +106,18 @@ describe("the status of a source", () => {
     expect(reasonIn(status())).toBe(reason);
   });
 
+  test('means by "*" only clusters with an outbox', async () => {
+    const { reconcile, status } = await setup({
+      sharedsecrets: [rawShared("db", { clusters: "*" })],
+      secrets: [...base.secrets, rawCluster("west", "web"), secret],
+    });
+    await reconcile();
+    expect(recordAt(status(), "sync")).toMatchObject({
+      clusters: [{ name: "east" }],
+      clusterCounts: { named: 1 },
+    });
+  });
+
   test("says ClusterUnreachable only without a current report", async () => {
     const { beat, clock, report, reconcile, status } = await setup();
     beat();

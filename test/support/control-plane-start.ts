@@ -263,5 +263,9 @@ async function serves(
     return ok;
   };
   const look = async () => (await Promise.all(paths.map(isServed))).every(Boolean);
-  await eventually(look, { what }).finally(() => dispatcher.destroy());
+  try {
+    await eventually(look, { what });
+  } finally {
+    await dispatcher.destroy();
+  }
 }

@@ -187,16 +187,21 @@ function plainText(text: string): string {
   return plain.replaceAll(/\p{Cc}|\p{Bidi_Control}/gu, " ").trim();
 }
 
+/** Maximum entries that are read of each kind: more of them, with real uids, do not fit. */
+const mostEntries = 2_048;
+
 function entriesOf<T>(
   value: unknown,
   field: string,
   read: (entry: unknown) => T | undefined,
 ): ReadonlyMap<string, T> {
-  const entries = Object.entries(recordAt(value, field)).flatMap(([uid, entry]) => {
-    const taken = isSourceUid(uid) ? read(entry) : undefined;
-    return taken === undefined ? [] : [[uid, taken] as const];
-  });
-  return new Map(entries);
+  const entries = Object.entries(recordAt(value, field)).slice(0, mostEntries);
+  return new Map(
+    entries.flatMap(([uid, entry]) => {
+      const taken = isSourceUid(uid) ? read(entry) : undefined;
+      return taken === undefined ? [] : [[uid, taken] as const];
+    }),
+  );
 }
 
 function filtered<T>(

@@ -54,10 +54,10 @@ export interface ObservedAgent {
   readonly problem?: ReasonAndMessage | undefined;
 }
 
-/** The clusters that a source names: those of its list, or all that are connected. */
-export function namedClusters({ options }: Source, connected: Iterable<string>): readonly string[] {
+/** The clusters that a source names: those of its list, or all of these. */
+export function namedClusters({ options }: Source, all: Iterable<string>): readonly string[] {
   return options.clusters.includes("*")
-    ? [...new Set([...options.clusters.filter((name) => name !== "*"), ...connected])]
+    ? [...new Set([...options.clusters.filter((name) => name !== "*"), ...all])]
     : [...new Set(options.clusters)];
 }
 

@@ -225,6 +225,13 @@ describe("an untrusted text", () => {
       expect(message?.isWellFormed()).toBe(true);
   });
 
+  test("has at most 2,048 sources, which with real uids need more bytes than there are", () => {
+    const sources = Object.fromEntries(Array.from({ length: 3_000 }, (_, at) => [`u${at}`, ["1"]]));
+    const text = JSON.stringify({ format: 1, sources });
+    expect(Buffer.byteLength(text)).toBeLessThan(largestReport);
+    expect(parseReport(text).sources.size).toBe(2_048);
+  });
+
   test("whatever it is, has bounded numbers, reasons and sentences", () => {
     fc.assert(
       fc.property(
