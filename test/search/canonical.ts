@@ -19,9 +19,9 @@ interface Shape {
 }
 
 /** Times that no decision of these worlds reads: conditions only carry them. */
-const transitions = /"lastTransitionTime":"[^"]*",?/g;
+const transitions = /"(?:lastTransitionTime|management.service\/revised-at)":"[^"]*",?/g;
 const deletions = /"deletionTimestamp":"[^"]*"/g;
-const versions = /"resourceVersion":"(\d+)"/g;
+const versions = /"resourceVersion":"(\d+)"|\\"(\d+)\\"/g;
 
 /**
  * The hash of a state, in 52 bits: a million states collide with a probability of 1 in 9,000. In a
@@ -121,7 +121,7 @@ function shapeOfRunning({ queue, attempt }: Running, now: number): Shape {
     }),
     ...[...written].map(([id, version]) => ({
       text: `${id} ?`,
-      versions: [[id.slice(id.indexOf("/") + 1), Number(version)] as const],
+      versions: [[groupOf(id.slice(id.indexOf("/") + 1)), Number(version)] as const],
     })),
   ]);
 }
@@ -143,11 +143,17 @@ function shapeOf(value: unknown, object: string): Shape {
   const text = encodeBody(value)
     .replace(transitions, "")
     .replace(deletions, "deleting")
-    .replace(versions, (_, version: string) => {
-      found.push([object, Number(version)]);
+    .replace(versions, (_, version?: string, reported?: string) => {
+      found.push([groupOf(object), Number(version ?? reported)]);
       return "?";
     });
   return { text, versions: found };
+}
+
+/** Reports of an agent name versions of Secrets in its outbox, so all objects there are one. */
+function groupOf(object: string): string {
+  const [namespace = ""] = object.split("/");
+  return namespace.startsWith("latchkey-cluster-") ? namespace : object;
 }
 
 function joined(shapes: readonly Shape[]): Shape {

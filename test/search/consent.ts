@@ -58,7 +58,7 @@ export function isPaused(object: Raw | undefined): boolean {
 }
 
 /** The projects that a SharedSecret names; undefined if the list cannot be read. */
-function projectsOf(source: Raw): readonly string[] | undefined {
+export function projectsOf(source: Raw): readonly string[] | undefined {
   const items = (mark(source, "sync-to-projects") ?? "").split(",").map((item) => item.trim());
   const named = items.filter((item) => item !== "");
   return named.every((item) => /^[-A-Za-z0-9_.*]+$/.test(item)) ? named : undefined;
@@ -106,7 +106,8 @@ export function consent(
   return projects.some((glob) => fits(project, glob)) ? "given" : "withheld";
 }
 
-function fits(project: string, glob: string): boolean {
+/** Whether a glob matches the name of a project. */
+export function fits(project: string, glob: string): boolean {
   return new RegExp(`^${glob.replaceAll(".", "\\.").replaceAll("*", ".*")}$`).test(project);
 }
 

@@ -27,6 +27,7 @@ import { Yielder } from "../../src/runtime/yielder.ts";
 import { createDataDigest } from "../../src/tokens/data-digest.ts";
 import { controllerOptions } from "../support/controller-options.ts";
 import { wordsOf } from "./canonical.ts";
+import { agentActions, agentStep } from "./cluster-agent.ts";
 import { type Broken, clientOf, isBroken } from "./client.ts";
 import {
   type Basis,
@@ -283,6 +284,7 @@ export class Machine {
     );
     for (const id of server.objects.keys())
       if (backgroundStep(server, id) !== undefined) actions.push(`background ${id}`);
+    actions.push(...agentActions(server));
     if (
       !(this.#options.isTimeQuiet && isBusy) &&
       instances.some(({ leader }) => leader !== undefined && nextTime(leader) !== undefined)
@@ -358,6 +360,9 @@ export class Machine {
       case "background":
         this.#commit(backgroundStep(server, first));
         break;
+      case "agent":
+        this.#commit(agentStep(server, first, second));
+        break;
       case "time":
         this.#pass();
         break;
@@ -377,7 +382,7 @@ export class Machine {
 
   /** What other controllers and users do does not change a leader. */
   #draftOf({ streams, leader }: Instance, action: string): Draft["instances"][number] {
-    const isOfOthers = /^(?:user|late|background) /.test(action);
+    const isOfOthers = /^(?:user|late|background|agent) /.test(action);
     const copy = leader && !isOfOthers ? copyOfLeader(leader, this.world.queues) : leader;
     return { streams: [...streams], leader: copy };
   }

@@ -1,7 +1,7 @@
 import * as sync from "./consent.ts";
 import { grantsIn, grantsOf, isDerived } from "./granted.ts";
 import { isEqual, nameOf, type Raw } from "./raw.ts";
-import { outboxProblems } from "./outbox.ts";
+import { clusterProblems } from "./outbox-rest.ts";
 import { keyProblems } from "./rest-keys.ts";
 import { objectsOf, type Server } from "./server.ts";
 
@@ -21,8 +21,8 @@ export function problemsAtRest(server: Server): readonly string[] {
     ...sides.secrets.flatMap((secret) => secretProblems(secret, sides)),
     ...sides.sources.flatMap((source) => sourceProblems(source, { server, sides })),
     ...grantProblems(server),
+    ...clusterProblems(server, sides),
     ...keyProblems(server),
-    ...outboxProblems(server),
   ];
 }
 

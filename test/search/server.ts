@@ -26,9 +26,14 @@ export interface Server {
  */
 const versionStep = 10;
 
-/** The server whose etcd is restored from a backup: it keeps uids, and its versions go back. */
-export function restored({ now, births }: Server, backup: Server): Server {
-  return { ...backup, version: backup.version + 1, now, births };
+/**
+ * The server whose etcd is restored from a backup: it keeps uids, and its versions go back. What
+ * connected clusters have is not in this etcd.
+ */
+export function restored({ now, births, objects: all }: Server, backup: Server): Server {
+  const elsewhere = [...all].filter(([id]) => id.startsWith("agents/"));
+  const objects = new Map([...backup.objects, ...elsewhere]);
+  return { ...backup, objects, version: backup.version + 1, now, births };
 }
 
 /** A committed change of an object. */

@@ -4,7 +4,8 @@ import type { Basis } from "./leader.ts";
 import type { Committed, Judge, PlannedWrite } from "./machine.ts";
 import type { Server } from "./server.ts";
 import * as sync from "./consent.ts";
-import { isOfOutbox, plannedProblems } from "./outbox.ts";
+import { foreignEntryProblems, outboxProblems } from "./outbox-writes.ts";
+import { isEntry, isInOutbox } from "./outboxes.ts";
 import { revocationProblems } from "./revoked.ts";
 
 /*
@@ -24,11 +25,9 @@ function sidesOf(basis: Basis): sync.Sides {
 /** Data only where what the leader has seen permits it, and no data taken away that may stay. */
 function planned(writes: readonly PlannedWrite[], basis: Basis, live: Server): readonly string[] {
   const sides = sidesOf(basis);
-  const outbox = basis("outboxes");
-  const isOther = ({ key, object }: PlannedWrite): boolean =>
-    !isOfOutbox(object) && !isOfOutbox(sync.byName(outbox, key));
-  const ofSecrets = writes.filter((write) => write.plural === "secrets" && isOther(write));
+  const ofSecrets = writes.filter(({ plural }) => plural === "secrets");
   const created = ofSecrets.filter(({ verb }) => verb === "create").map(({ key }) => key);
+  const ofOutboxes = outboxProblems(writes, basis, live);
   const ofCopies = ofSecrets.flatMap(({ verb, key, object }) => {
     const before = sync.byName(sides.secrets, key);
     const isRemoval = verb !== "patch" && before !== undefined && !created.includes(key);
@@ -38,7 +37,7 @@ function planned(writes: readonly PlannedWrite[], basis: Basis, live: Server): r
       ...pauseProblems(before, verb, sides).map((problem) => `${problem} (${verb})`),
     ];
   });
-  return [...ofCopies, ...plannedProblems(writes, basis, live)];
+  return [...ofCopies, ...ofOutboxes];
 }
 
 function dataProblems(secret: Raw | undefined, sides: sync.Sides): readonly string[] {
@@ -120,8 +119,9 @@ function foreignProblems(
   if (existing === undefined) return [];
   if (plural === "roles" || plural === "rolebindings")
     return isDerived(existing) ? [] : ["is not managed by Latchkey"];
+  if (plural === "secrets" && isInOutbox(nameOf(existing.metadata)))
+    return foreignEntryProblems(existing);
   if (plural !== "secrets" || sync.mark(existing, "component", "labels") !== undefined) return [];
-  if (isOfOutbox(existing)) return [];
   if (!sync.isManaged(existing, basis("sharedSecrets"))) return ["is not managed by Latchkey"];
   return isDelete && sync.copiedFrom(existing) === undefined
     ? ["is deleted on its label alone"]
@@ -132,7 +132,7 @@ function foreignProblems(
 function emptyProblems(existing: Raw | undefined, left: Raw): readonly string[] {
   if (
     existing === undefined ||
-    isOfOutbox(existing) ||
+    isEntry(existing) ||
     sync.copiedFrom(left) !== undefined ||
     isEqual(existing.data, left.data)
   )

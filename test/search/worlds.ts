@@ -1,130 +1,29 @@
-import { outboxName } from "../../src/domain/outbox/outbox-names.ts";
 import { encodeBody } from "../../src/kube/client/request-body.ts";
 import { newSigningKeys } from "../../src/tokens/signing-keys.ts";
-import { type Given, uidOf, type UserObject } from "./server.ts";
+import { ofClusters } from "./outbox-worlds.ts";
+import { type Given, uidOf } from "./server.ts";
+import {
+  annotate,
+  asking,
+  change,
+  create,
+  db,
+  type Fields,
+  given,
+  home,
+  other,
+  quiet,
+  recreate,
+  remove,
+  restore,
+  type Sketch,
+  source,
+  toWeb,
+  value,
+  web,
+  world,
+} from "./sketch.ts";
 import type { SearchWorld, UserAction } from "./world.ts";
-
-type Marks = Readonly<Record<string, string | null>>;
-
-/** Labels or annotations of Latchkey's group. */
-function marks(given: Marks): Marks {
-  return Object.fromEntries(
-    Object.entries(given).map(([name, value]) => [`management.service/${name}`, value]),
-  );
-}
-
-interface Fields {
-  readonly labels?: Marks;
-  readonly annotations?: Marks;
-  readonly created?: string;
-  readonly finalizers?: readonly string[];
-  readonly [field: string]: unknown;
-}
-
-/** An object `<namespace>/<name>` or `<name>` with these fields; without a kind, a change of it. */
-function made(
-  at: string,
-  { labels = {}, annotations = {}, finalizers, created, ...fields }: Fields,
-  kind?: Kind,
-): UserObject {
-  return {
-    ...(kind && { kind }),
-    metadata: {
-      ...refOf(at),
-      ...(created && { creationTimestamp: created }),
-      labels: marks(labels),
-      annotations: marks(annotations),
-      ...(finalizers && { finalizers }),
-    },
-    ...fields,
-  };
-}
-
-function refOf(at: string): { readonly namespace?: string; readonly name: string } {
-  const [first = "", name] = at.split("/");
-  return name === undefined ? { name: first } : { namespace: first, name };
-}
-
-const plurals = {
-  Namespace: "namespaces",
-  SharedSecret: "sharedsecrets",
-  Secret: "secrets",
-  Role: "roles",
-  ResourceQuota: "resourcequotas",
-  ConfigMap: "configmaps",
-  OwnedAccessKey: "ownedaccesskeys",
-  DirectClusterEndpointToken: "directclusterendpointtokens",
-} as const;
-type Kind = keyof typeof plurals;
-
-function given(kind: Kind, at: string, fields: Fields = {}): Given {
-  return [plurals[kind], made(at, { created: "2025-12-01T00:00:00Z", ...fields }, kind)];
-}
-
-/** A user creates an object, as new as it is then. */
-function create(kind: Kind, at: string, fields: Fields = {}): UserAction {
-  return { do: "apply", plural: plurals[kind], object: made(at, fields, kind) };
-}
-
-/** A user changes fields of an object, its labels and annotations. */
-function change(kind: Kind, at: string, fields: Fields): UserAction {
-  return { do: "change", plural: plurals[kind], object: made(at, fields) };
-}
-
-function annotate(kind: Kind, at: string, annotations: Marks): UserAction {
-  return change(kind, at, { annotations });
-}
-
-function remove(kind: Kind, at: string): UserAction {
-  return { do: "delete", plural: plurals[kind], ref: refOf(at) };
-}
-
-const restore: UserAction = { do: "restore" };
-const value = { password: "YQ==" };
-const other = { password: "Yg==" };
-
-const home = given("Namespace", "team");
-const web = given("Namespace", "web", {
-  labels: { project: "web" },
-  annotations: { sync: "enabled" },
-});
-/** A namespace that only takes what its Secrets ask for. */
-const quiet = given("Namespace", "web", { labels: { project: "web" } });
-const toWeb = { "sync-to-projects": "web" };
-
-function source(name: string, fields: Fields = {}): Given {
-  const { annotations = {}, spec = { data: value } } = fields;
-  return given("SharedSecret", `team/${name}`, {
-    ...fields,
-    spec,
-    annotations: { ...toWeb, ...annotations },
-  });
-}
-
-function recreate(name: string, annotations: Marks = toWeb, data: object = value): UserAction {
-  return create("SharedSecret", `team/${name}`, { annotations, spec: { data } });
-}
-
-function asking(name: string, annotations: Marks = {}, fields: Fields = {}): Given {
-  const labels = { "sharedsecret-name": name, "sharedsecret-namespace": "team" };
-  return given("Secret", "web/ask", { type: "Opaque", data: {}, ...fields, labels, annotations });
-}
-
-type Sketch = Pick<SearchWorld, "name" | "objects" | "menu"> & Partial<SearchWorld>;
-
-function world(sketch: Sketch): SearchWorld {
-  return {
-    userActions: 2,
-    mostFaults: 1,
-    faults: ["lose-request", "lose-answer", "too-many-requests", "relist", "crash"],
-    queues: ["sharedSecret", "copy"],
-    hasLifetimes: false,
-    begins: "at rest",
-    ...sketch,
-  };
-}
-
-const db = "team/db";
 
 /** The worlds of copies and placeholders. */
 const ofSync: readonly Sketch[] = [
@@ -459,85 +358,6 @@ const ofAccess: readonly Sketch[] = [
   },
 ];
 
-const connects = "latchkey-clusters/east";
-const outbox = "latchkey-cluster-east";
-const clusterUid = uidOf(`secrets/${connects}`, 1);
-const sourceUid = uidOf(`sharedsecrets/${db}`, 1);
-const toEast = { "sync-to-clusters": "east" };
-const clusters = [
-  given("Namespace", "latchkey-clusters"),
-  given("Namespace", outbox, { annotations: { "cluster-uid": clusterUid } }),
-  given("Secret", connects, { labels: { cluster: "east" }, annotations: { projects: "web" } }),
-];
-const ofEast: Partial<SearchWorld> = { queues: ["sharedSecret", "copy", "outbox"] };
-
-/** A report of the agent of cluster `east`. */
-function report(text: object): Fields {
-  return { data: { "report.json": JSON.stringify({ format: 1, ...text }) } };
-}
-
-/** The worlds of outboxes. */
-const ofOutboxes: readonly Sketch[] = [
-  {
-    name: "an outbox",
-    objects: [home, ...clusters, source("db", { annotations: toEast })],
-    menu: {
-      "name another cluster": annotate("SharedSecret", db, { "sync-to-clusters": "west" }),
-      "name another project": annotate("SharedSecret", db, { "sync-to-projects": "pay" }),
-      "let in another project": annotate("Secret", connects, { projects: "pay" }),
-      "other data": change("SharedSecret", db, { spec: { data: other } }),
-      delete: remove("SharedSecret", db),
-      recreate: recreate("db", { ...toWeb, ...toEast }, other),
-    },
-    ...ofEast,
-  },
-  {
-    name: "a cluster that is disconnected",
-    objects: [home, ...clusters, source("db", { annotations: toEast })],
-    menu: {
-      disconnect: remove("Secret", connects),
-      "take the outbox": annotate("Namespace", outbox, { "cluster-uid": null }),
-      delete: remove("SharedSecret", db),
-    },
-    ...ofEast,
-    begins: "with a new leader",
-  },
-  {
-    name: "a restore of an offered source",
-    objects: [home, ...clusters, source("db", { annotations: toEast })],
-    menu: {
-      delete: remove("SharedSecret", db),
-      "delete the Secret": remove(
-        "Secret",
-        `${outbox}/${outboxName({ namespace: "team", name: "db" })}`,
-      ),
-      restore,
-    },
-    ...ofEast,
-    mostFaults: 0,
-  },
-  {
-    name: "a source that a cluster does not know",
-    objects: [
-      home,
-      ...clusters,
-      source("db"),
-      given("ConfigMap", `${outbox}/report-0`, {
-        labels: { component: "cluster-report" },
-        ...report({ unknown: { [sourceUid]: db } }),
-      }),
-    ],
-    menu: {
-      offer: annotate("SharedSecret", db, toEast),
-      delete: remove("SharedSecret", db),
-      recreate: recreate("db", { ...toWeb, ...toEast }, other),
-      forget: change("ConfigMap", `${outbox}/report-0`, report({})),
-    },
-    ...ofEast,
-    begins: "with a new leader",
-  },
-];
-
 const start = "2026-01-01T00:00:00Z";
 const parent = uidOf("ownedaccesskeys/parent", 1);
 
@@ -651,7 +471,7 @@ const ofKeys: readonly Sketch[] = [
 
 /** All worlds. */
 export const worlds: readonly SearchWorld[] = [
-  ...[...ofSync, ...ofAccess, ...ofOutboxes].map(world),
+  ...[...ofSync, ...ofAccess, ...ofClusters].map(world),
   ...ofKeys.map((sketch) =>
     world({ queues: ["key", "token", "grant", "revokedTokens"], hasLifetimes: true, ...sketch }),
   ),

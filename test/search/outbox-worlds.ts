@@ -1,0 +1,183 @@
+import { outboxName, reportName, reportNumberOf } from "../../src/domain/outbox/outbox-names.ts";
+import { type Given, uidOf } from "./server.ts";
+import {
+  annotate,
+  change,
+  create,
+  db,
+  given,
+  home,
+  other,
+  recreate,
+  remove,
+  restore,
+  type Sketch,
+  source,
+  toWeb,
+  value,
+} from "./sketch.ts";
+
+const entryName = outboxName({ namespace: "team", name: "db" });
+
+/** The Secret of the SharedSecret team/db in the outbox of a cluster. */
+function entryOf(cluster: string): string {
+  return `latchkey-cluster-${cluster}/${entryName}`;
+}
+
+/** The reports that say something of the first two SharedSecrets of the name. */
+const reports = [1, 2].map((count) =>
+  reportName(reportNumberOf(uidOf(`sharedsecrets/${db}`, count))),
+);
+
+/** A connected cluster that lets project web in, with its outbox. */
+function connected(cluster: string): readonly Given[] {
+  const namespace = `latchkey-cluster-${cluster}`;
+  return [
+    given("Secret", `latchkey-clusters/${cluster}`, {
+      ...{ type: "Opaque", labels: { cluster }, annotations: { projects: "web" } },
+    }),
+    given("Namespace", namespace, {
+      annotations: { "cluster-uid": uidOf(`secrets/latchkey-clusters/${cluster}`, 1) },
+    }),
+    ...[...new Set(reports)].map((name) =>
+      given("ConfigMap", `${namespace}/${name}`, {
+        ...{ labels: { component: "cluster-report" }, data: {} },
+      }),
+    ),
+  ];
+}
+
+/** The agent of a cluster, which has nothing yet. */
+function agent(cluster: string): Given {
+  const metadata = { name: `latchkey-cluster-${cluster}` };
+  return ["agents", { kind: "Agent", metadata, data: { seen: "{}", copies: "{}" } }];
+}
+
+const clusters = given("Namespace", "latchkey-clusters");
+const [toEast, toBoth] = [{ "sync-to-clusters": "east" }, { "sync-to-clusters": "east, west" }];
+const east = [home, clusters, ...connected("east"), agent("east")];
+const letIn = (cluster: string, projects: string | null) =>
+  annotate("Secret", `latchkey-clusters/${cluster}`, { projects });
+const queues = { queues: ["sharedSecret", "outbox"] } as const;
+
+/** The worlds of connected clusters: their outboxes, and agents that read them. */
+export const ofClusters: readonly Sketch[] = [
+  {
+    name: "consents for a connected cluster",
+    objects: [...east, source("db", { annotations: toEast })],
+    menu: {
+      "name no cluster": annotate("SharedSecret", db, { "sync-to-clusters": null }),
+      "name it again": annotate("SharedSecret", db, toEast),
+      "name another project": annotate("SharedSecret", db, { "sync-to-projects": "pay" }),
+      misspell: annotate("SharedSecret", db, { "sync-to-projects": "web pay" }),
+      "let no project in": letIn("east", null),
+      "other data": change("SharedSecret", db, { spec: { data: other } }),
+    },
+  },
+  {
+    name: "a withdrawal that is repeated",
+    objects: [...east, source("db", { annotations: toEast })],
+    menu: {
+      "name no cluster": annotate("SharedSecret", db, { "sync-to-clusters": null }),
+      "name it again": annotate("SharedSecret", db, toEast),
+      "let no project in": letIn("east", null),
+    },
+    userActions: 3,
+    mostFaults: 0,
+  },
+  {
+    name: "two connected clusters",
+    objects: [
+      ...[...east, ...connected("west"), agent("west")],
+      source("db", { annotations: toBoth }),
+    ],
+    menu: {
+      "name one": annotate("SharedSecret", db, toEast),
+      "let no project into the other": letIn("west", "pay"),
+      "other data": change("SharedSecret", db, { spec: { data: other } }),
+      delete: remove("SharedSecret", db),
+    },
+    userActions: 1,
+  },
+  {
+    name: "a source of a cluster that is recreated",
+    objects: [...east, source("db", { annotations: toEast })],
+    menu: {
+      delete: remove("SharedSecret", db),
+      recreate: recreate("db", { ...toWeb, ...toEast }, other),
+      "recreate without consent": recreate("db", {}),
+    },
+  },
+  {
+    name: "a restore with a connected cluster",
+    objects: [...east, source("db", { annotations: toEast })],
+    menu: {
+      "name no cluster": annotate("SharedSecret", db, { "sync-to-clusters": null }),
+      delete: remove("SharedSecret", db),
+      "other data": change("SharedSecret", db, { spec: { data: other } }),
+      restore,
+    },
+    mostFaults: 0,
+  },
+  {
+    name: "a restore from before an offer",
+    objects: [...east, source("db", { annotations: { "sync-to-projects": null } })],
+    menu: {
+      offer: annotate("SharedSecret", db, { ...toWeb, ...toEast }),
+      restore,
+      delete: remove("SharedSecret", db),
+    },
+    mostFaults: 0,
+  },
+  {
+    name: "an outbox that is lost",
+    objects: [...east, source("db", { annotations: toEast })],
+    menu: {
+      "delete the entry": remove("Secret", entryOf("east")),
+      "edit the entry": change("Secret", entryOf("east"), { data: other }),
+      "seal the entry": change("Secret", entryOf("east"), { immutable: true }),
+      "lose the label": change("Secret", entryOf("east"), { labels: { "outbox-uid": null } }),
+      "name no cluster": annotate("SharedSecret", db, { "sync-to-clusters": null }),
+      delete: remove("SharedSecret", db),
+    },
+  },
+  {
+    name: "a cluster that is disconnected",
+    objects: [...east, source("db", { annotations: toEast })],
+    menu: {
+      disconnect: remove("Secret", "latchkey-clusters/east"),
+      "connect anew": create("Secret", "latchkey-clusters/east", {
+        ...{ type: "Opaque", labels: { cluster: "east" }, annotations: { projects: "web" } },
+      }),
+      "delete the namespace": remove("Namespace", "latchkey-cluster-east"),
+      delete: remove("SharedSecret", db),
+    },
+  },
+  {
+    name: "Secrets of others in an outbox",
+    objects: [
+      ...[home, clusters, ...connected("east")],
+      given("Secret", entryOf("east"), { type: "Opaque", data: value }),
+      given("Secret", "latchkey-cluster-east/other", {
+        ...{ type: "Opaque", data: value, labels: { "outbox-uid": "x" } },
+      }),
+      source("db", { annotations: toEast }),
+    ],
+    menu: {
+      "delete the foreign": remove("Secret", entryOf("east")),
+      "label the foreign": change("Secret", entryOf("east"), { labels: { "outbox-uid": "x" } }),
+      "name no cluster": annotate("SharedSecret", db, { "sync-to-clusters": null }),
+      delete: remove("SharedSecret", db),
+    },
+  },
+  {
+    name: "a cluster whose agent is away",
+    objects: [home, clusters, ...connected("east"), source("db", { annotations: toEast })],
+    menu: {
+      delete: remove("SharedSecret", db),
+      recreate: recreate("db", { ...toWeb, ...toEast }, other),
+      "let no project in": letIn("east", null),
+      "let it in again": letIn("east", "*"),
+    },
+  },
+].map((sketch) => ({ ...queues, ...sketch }));
