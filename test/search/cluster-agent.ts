@@ -25,7 +25,7 @@ interface Read {
 }
 
 /** What a connected cluster has of a SharedSecret. */
-interface Copies {
+export interface Copies {
   readonly uid: string;
   readonly from: string;
   readonly data: Texts;
@@ -78,10 +78,8 @@ function reads(agent: Agent, server: Server): Handled | undefined {
   const entries = objectsOf(server, "secrets").filter(
     (secret) => secret.metadata.namespace === agent.namespace && isEntry(secret),
   );
-  const seen = entries
-    .map((entry): readonly [string, Read] => [entry.metadata.name, readOf(entry)])
-    .toSorted(([one], [other]) => (one < other ? -1 : 1));
-  return stored(server, { ...agent, seen: Object.fromEntries(seen) });
+  const seen = entries.map((entry) => [entry.metadata.name, readOf(entry)] as const);
+  return stored(server, { ...agent, seen: Object.fromEntries(seen.toSorted(byName)) });
 }
 
 function readOf(entry: Raw): Read {
@@ -100,7 +98,11 @@ function acts(agent: Agent, server: Server): Handled {
   for (const [name, { uid, from, isWithdrawn, data }] of Object.entries(agent.seen))
     if (isWithdrawn) copies.delete(name);
     else copies.set(name, { uid, from, data });
-  return stored(server, { ...agent, copies: Object.fromEntries([...copies].sort()) });
+  return stored(server, { ...agent, copies: Object.fromEntries([...copies].sort(byName)) });
+}
+
+function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
+  return one < other ? -1 : 1;
 }
 
 /** Writes the first report that says something else by now. */

@@ -64,9 +64,17 @@ export function projectsOf(source: Raw): readonly string[] | undefined {
   return named.every((item) => /^[-A-Za-z0-9_.*]+$/.test(item)) ? named : undefined;
 }
 
+/** The clusters that a SharedSecret names; undefined if the list cannot be read. */
+export function clustersOf(source: Raw): readonly string[] | undefined {
+  const items = (mark(source, "sync-to-clusters") ?? "").split(",").map((item) => item.trim());
+  const named = items.filter((item) => item !== "");
+  return named.every((item) => /^(?:[-a-z0-9.]+|\*)$/.test(item)) ? named : undefined;
+}
+
 /** Whether the annotations of a SharedSecret are valid. */
 export function isValid(source: Raw): boolean {
-  return projectsOf(source) !== undefined && !typeOf(source).startsWith("helm.sh/");
+  const isRead = projectsOf(source) !== undefined && clustersOf(source) !== undefined;
+  return isRead && !typeOf(source).startsWith("helm.sh/");
 }
 
 /** Whether a SharedSecret asks to be synced. */

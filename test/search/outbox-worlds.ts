@@ -1,4 +1,5 @@
 import { outboxName, reportName, reportNumberOf } from "../../src/domain/outbox/outbox-names.ts";
+import type { Copies } from "./cluster-agent.ts";
 import { type Given, uidOf } from "./server.ts";
 import {
   annotate,
@@ -47,10 +48,11 @@ function connected(cluster: string): readonly Given[] {
   ];
 }
 
-/** The agent of a cluster, which has nothing yet. */
-function agent(cluster: string): Given {
+/** The agent of a cluster, which has read nothing yet, and has these copies. */
+function agent(cluster: string, copies?: Copies): Given {
   const metadata = { name: `latchkey-cluster-${cluster}` };
-  return ["agents", { kind: "Agent", metadata, data: { seen: "{}", copies: "{}" } }];
+  const had = copies === undefined ? {} : { [entryName]: copies };
+  return ["agents", { kind: "Agent", metadata, data: { seen: "{}", copies: JSON.stringify(had) } }];
 }
 
 const clusters = given("Namespace", "latchkey-clusters");
@@ -58,10 +60,8 @@ const [toEast, toBoth] = [{ "sync-to-clusters": "east" }, { "sync-to-clusters": 
 const east = [home, clusters, ...connected("east"), agent("east")];
 const letIn = (cluster: string, projects: string | null) =>
   annotate("Secret", `latchkey-clusters/${cluster}`, { projects });
-const queues = { queues: ["sharedSecret", "outbox"] } as const;
 
-/** The worlds of connected clusters: their outboxes, and agents that read them. */
-export const ofClusters: readonly Sketch[] = [
+const sketches: readonly Sketch[] = [
   {
     name: "consents for a connected cluster",
     objects: [...east, source("db", { annotations: toEast })],
@@ -130,6 +130,20 @@ export const ofClusters: readonly Sketch[] = [
     mostFaults: 0,
   },
   {
+    name: "copies of an unknown source",
+    objects: [
+      ...[home, clusters, ...connected("east")],
+      agent("east", { uid: uidOf(`sharedsecrets/${db}`, 1), from: db, data: value }),
+      source("db"),
+    ],
+    menu: {
+      offer: annotate("SharedSecret", db, toEast),
+      delete: remove("SharedSecret", db),
+      misspell: annotate("SharedSecret", db, { "sync-to-clusters": "east west" }),
+    },
+    begins: "with a new leader",
+  },
+  {
     name: "an outbox that is lost",
     objects: [...east, source("db", { annotations: toEast })],
     menu: {
@@ -178,6 +192,13 @@ export const ofClusters: readonly Sketch[] = [
       recreate: recreate("db", { ...toWeb, ...toEast }, other),
       "let no project in": letIn("east", null),
       "let it in again": letIn("east", "*"),
+      disconnect: remove("Secret", "latchkey-clusters/east"),
     },
   },
-].map((sketch) => ({ ...queues, ...sketch }));
+];
+
+/** The worlds of connected clusters: their outboxes, and agents that read them. */
+export const ofClusters: readonly Sketch[] = sketches.map((sketch) => ({
+  ...sketch,
+  queues: ["sharedSecret", "outbox"],
+}));

@@ -1,7 +1,15 @@
 import { byName, mark } from "./consent.ts";
 import type { Basis } from "./leader.ts";
 import type { PlannedWrite } from "./machine.ts";
-import { isEntry, isInOutbox, isTombstone, offeredTo, outboxesOf, sourceOf } from "./outboxes.ts";
+import {
+  isEntry,
+  isInOutbox,
+  isTombstone,
+  offeredTo,
+  type Outbox,
+  outboxesOf,
+  sourceOf,
+} from "./outboxes.ts";
 import { isEqual, isJsonObject, nameOf, type Raw } from "./raw.ts";
 import type { Server } from "./server.ts";
 
@@ -30,9 +38,14 @@ export function outboxProblems(
       const source = byName(basis("sharedSecrets"), sourceOf(object));
       const offered = offeredTo(source, outbox);
       if (object !== undefined && isTombstone(object))
-        return withdrawalProblems({ key, object, source, offered }, live);
+        return [
+          ...withdrawalProblems({ key, object, source, offered }, live),
+          ...(before === undefined ? answerProblems(object, outbox, live) : []),
+        ];
       const isOffered =
-        offered.length > 0 && mark(object, "sync-to-projects") === [...offered].join();
+        offered !== "unread" &&
+        offered.length > 0 &&
+        mark(object, "sync-to-projects") === offered.join();
       if (!isOffered) return [`${key}: data of ${sourceOf(object) ?? ""} without consent`];
       return isEqual(object?.data, source?.spec?.data) ? [] : [`${key}: other data`];
     });
@@ -59,6 +72,15 @@ function withdrawalProblems(
   return live.objects.get(`sharedsecrets/${from}`)?.metadata.uid === uid
     ? [`${key}: is withdrawn, and ${from} exists`]
     : [];
+}
+
+/** That nothing is offered of a source that an agent does not know is asked of etcd. */
+function answerProblems(object: Raw, outbox: Outbox, live: Server): readonly string[] {
+  const from = sourceOf(object) ?? "";
+  const source = live.objects.get(`sharedsecrets/${from}`);
+  return offeredTo(source, outbox).length === 0
+    ? []
+    : [`${outbox.cluster} is told that ${from} is withdrawn, and it is offered`];
 }
 
 /** Whether an entry of a connected cluster may go: the cluster has nothing of it, or cannot read it. */

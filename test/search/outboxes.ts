@@ -1,4 +1,4 @@
-import { byName, isDeleting, isValid, mark, fits, projectsOf } from "./consent.ts";
+import { byName, clustersOf, isDeleting, isValid, mark, fits, projectsOf } from "./consent.ts";
 import { nameOf, type Raw } from "./raw.ts";
 
 /*
@@ -49,12 +49,13 @@ function itemsOf(list = ""): readonly string[] {
 /** The projects in a cluster that a SharedSecret is offered to; "unread" if that cannot be read. */
 export function offeredTo(source: Raw | undefined, { cluster, letIn: open }: Outbox) {
   if (source === undefined || isDeleting(source)) return [];
-  const named = itemsOf(mark(source, "sync-to-clusters"));
+  const clusters = clustersOf(source);
   const projects = projectsOf(source);
   const common = open.includes("*")
     ? projects
     : open.filter((project) => projects?.some((glob) => fits(project, glob)));
-  if (!named.includes(cluster) && !named.includes("*")) return [];
+  const mayName = clusters?.some((name) => name === cluster || name === "*") ?? true;
+  if (!mayName) return [];
   if (!isValid(source)) return projects === undefined || common?.length !== 0 ? "unread" : [];
   return common ?? [];
 }
