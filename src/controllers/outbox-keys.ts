@@ -1,4 +1,4 @@
-import { type Key, keyOf, type ObjectRef } from "../api/object.ts";
+import { type Key, keyOf, type ObjectRef, refOf } from "../api/object.ts";
 import { namedClusters } from "../domain/outbox/cluster-sync.ts";
 import { outboxName, outboxNamespace } from "../domain/outbox/outbox-names.ts";
 import { type ObservedOutboxSecret, sourceOfOutbox } from "../domain/outbox/outbox-secret.ts";
@@ -75,7 +75,8 @@ export function enqueueOffered(source: Source, { queues, stores }: Enqueuer): vo
   for (const key of outboxKeysOf([source], stores)) queues.outbox.add(key, "low");
 }
 
-function outboxKeysOf(states: readonly Source[], { clusters, outboxes }: Stores): Iterable<Key> {
+function outboxKeysOf(states: readonly Source[], stores: Stores): Iterable<Key> {
+  const { clusters, clusterReports, outboxes } = stores;
   const [first] = states;
   if (first === undefined) return [];
   const name = outboxName(first.secret.metadata);
@@ -85,6 +86,8 @@ function outboxKeysOf(states: readonly Source[], { clusters, outboxes }: Stores)
   return new Set([
     ...named.map((cluster) => outboxKey(cluster, name)),
     ...outboxes.keysBy(indexes.outboxName, name),
+    // An invalid source may name no cluster, and still concern one that has copies of it.
+    ...clusterReports.keysBy(indexes.outboxName, name).map((key) => keyOf({ ...refOf(key), name })),
   ]);
 }
 

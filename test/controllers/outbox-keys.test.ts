@@ -190,6 +190,13 @@ describe("a change enqueues", () => {
     expect(enqueued.filter((line) => line.endsWith(`${outboxKeyOf("x")} low`))).toHaveLength(1);
   });
 
+  test("an unknown source whose list of clusters is invalid", async () => {
+    const unknown = rawReport({ unknown: new Map([["uid-x", "team/x"]]) });
+    const { listWatch, enqueued } = await fakeWorld({ ...base, configmaps: [unknown] });
+    listWatch.emit("sharedsecrets", "ADDED", rawShared("x", { clusters: "ea st" }));
+    expect(enqueued).toContain(`outbox ${outboxKeyOf("x")} normal`);
+  });
+
   test("the clusters of a source that names all of them", async () => {
     const everywhere = { ...base, secrets: [cluster, west] };
     const { listWatch, enqueued } = await fakeWorld(everywhere);

@@ -115,6 +115,7 @@ const sketches: readonly Sketch[] = [
       "name no cluster": annotate("SharedSecret", db, { "sync-to-clusters": null }),
       delete: remove("SharedSecret", db),
       "other data": change("SharedSecret", db, { spec: { data: other } }),
+      "delete the entry": remove("Secret", entryOf("east")),
       restore,
     },
     mostFaults: 0,
@@ -139,6 +140,7 @@ const sketches: readonly Sketch[] = [
     menu: {
       offer: annotate("SharedSecret", db, toEast),
       delete: remove("SharedSecret", db),
+      recreate: recreate("db", { ...toWeb, ...toEast }, other),
       misspell: annotate("SharedSecret", db, { "sync-to-clusters": "east west" }),
     },
     begins: "with a new leader",
@@ -164,6 +166,7 @@ const sketches: readonly Sketch[] = [
         ...{ type: "Opaque", labels: { cluster: "east" }, annotations: { projects: "web" } },
       }),
       "delete the namespace": remove("Namespace", "latchkey-cluster-east"),
+      "take the outbox": annotate("Namespace", "latchkey-cluster-east", { "cluster-uid": null }),
       delete: remove("SharedSecret", db),
     },
   },

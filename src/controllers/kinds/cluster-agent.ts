@@ -27,6 +27,7 @@ export function clusterReportKind(): WatchedKind<ReportConfigMap> {
     },
     isReadOnly: true,
     parse: parseReportConfigMap,
+    indexers: { [indexes.outboxName]: ({ unknown }) => [...unknown.keys()] },
     enqueue: enqueueReported,
     enqueueAll: async (enqueuer) => {
       for (const { metadata, unknown } of enqueuer.stores.clusterReports.values()) {
