@@ -222,10 +222,8 @@ describe("a user who sets a key on an object that another user requested", () =>
     ["no digest", "a-new-key-of-bob", "admitted"],
   ])("sets one that the requester does not know: %s is %s", async (_, sent, kind) => {
     const ruling = await newKeyOnTakeOver(takeover({ sent }), fakeAdmissionContext({}));
-    expect(ruling).toMatchObject({
-      kind,
-      ...(kind === "refused" && { message: expect.stringContaining('"alice" may know') }),
-    });
+    const says = "message" in ruling && /requester "alice" may know/.test(ruling.message);
+    expect([ruling.kind, says]).toEqual([kind, kind === "refused"]);
   });
 
   test("does not take it over if the user is its requester", async () => {
