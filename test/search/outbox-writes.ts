@@ -80,7 +80,7 @@ function answerProblems(object: Raw, outbox: Outbox, live: Server): readonly str
   const source = live.objects.get(`sharedsecrets/${from}`);
   return offeredTo(source, outbox).length === 0
     ? []
-    : [`${outbox.cluster} is told that ${from} is withdrawn, and it is offered`];
+    : [`${outbox.cluster} reads that ${from} is withdrawn, and it is offered`];
 }
 
 /** Whether an entry of a connected cluster may go: the cluster has nothing of it, or cannot read it. */
