@@ -39,6 +39,8 @@ export interface Informers extends OwnWrites {
   enqueueAll(enqueuer: Enqueuer): Promise<void>;
   /** Kinds whose cache may be stale, one sentence each. */
   readonly staleReasons: () => readonly string[];
+  /** The same of optional kinds. */
+  readonly warnings: () => readonly string[];
   readonly watches: () => readonly WatchReading[];
   /** Reads an object from the API server into the stores. */
   readonly refresh: (resource: Resource, ref: ObjectRef) => Promise<void>;
@@ -95,14 +97,24 @@ export function createInformers(
   const context = { namespace, requireSyncFrom, copyKeys, digestOf, stores: () => stores };
   const stores: Stores = { ...watched.kinds(context, watch), requesterPolicies: policies.stores };
   const all = [...kinds.map(({ informer }) => informer), ...policies.informers];
-  const own = all.filter((informer) => !remote.some((other) => other === informer));
+  const optional = kinds.flatMap(({ isOptional, informer }) => (isOptional ? informer : []));
+  const waived: readonly RemoteInformer[] = [...remote, ...optional];
+  const own = all.filter((informer) => !waived.some((other) => other === informer));
   return {
     stores,
     published,
     digestOf,
     remote,
     reconcilers: [...kinds.flatMap(({ reconciler }) => reconciler ?? []), ...watched.reconcilers],
-    current: (signal) => untilFresh(own, { clock: deps.clock, signal }),
+    async current(signal) {
+      const { clock } = deps;
+      await untilFresh(own, { clock, signal });
+      // Without them, a new leader would say of each cluster that it is not reachable.
+      const enough = new AbortController();
+      const cancel = clock.wakeAfter(longestOptionalWaitMs, () => enough.abort());
+      await untilFresh(optional, { clock, signal: AbortSignal.any([signal, enough.signal]) });
+      cancel();
+    },
     run: async (signal) =>
       void (await Promise.all([
         ...policies.informers.map((informer) => informer.run(signal)),
@@ -112,14 +124,18 @@ export function createInformers(
       for (const { enqueueAll } of kinds) await enqueueAll?.(enqueuer);
     },
     staleReasons: () => staleReasons(own, deps.clock.monotonic()),
+    warnings: () => staleReasons(optional, deps.clock.monotonic()),
     watches: () => watchReadings(all, deps.clock),
     ...ownWrites(kinds, { stores, namespace }),
   };
 }
 
+/** How long a new leader waits for optional kinds. */
+const longestOptionalWaitMs = 10_000;
+
 interface WatchedKindInformer extends Pick<
   WatchedKind<unknown>,
-  "listOptions" | "listedAfter" | "isReadOnly" | "enqueueAll" | "reconciler"
+  "listOptions" | "listedAfter" | "isReadOnly" | "isOptional" | "enqueueAll" | "reconciler"
 > {
   readonly informer: Pick<
     Informer<unknown>,

@@ -37,7 +37,11 @@ async function assembleProcess(
   const { routes, parts } = createIssuer(config, informers, context);
   return {
     parts: [
-      { problems: () => informers.staleReasons(), close: () => assembly.close() },
+      {
+        problems: () => informers.staleReasons(),
+        warnings: () => informers.warnings(),
+        close: () => assembly.close(),
+      },
       ...parts,
       issuerServer(config, { assembly, routes }, context),
     ],

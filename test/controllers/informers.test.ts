@@ -32,14 +32,13 @@ test("reports every kind as stale until it is listed", async () => {
     log: recordingLog(),
     random: () => 0,
   };
-  expect(
-    createInformers(deps, {
-      namespace: ownNamespace,
-      requireSyncFrom: false,
-      copyKeys: [],
-      onChange: () => {},
-    }).staleReasons(),
-  ).toHaveLength(27);
+  const created = createInformers(deps, {
+    namespace: ownNamespace,
+    requireSyncFrom: false,
+    copyKeys: [],
+    onChange: () => {},
+  });
+  expect([created.staleReasons().length, created.warnings().length]).toEqual([25, 2]);
   const { informers } = await syncedInformers({});
   expect(informers.staleReasons()).toEqual([]);
 });
@@ -357,5 +356,33 @@ test("an API server that is away for days does not make the process unready", as
   expect([isCurrent, informers.staleReasons()]).toEqual([true, []]);
   expect(informers.remote.map(({ watchState }) => watchState.isSynced)).toEqual([false]);
   expect(informers.stores.namespaces.size).toBe(1);
+  stop.abort();
+});
+
+test("a right for the reports of agents that is missing delays a new leader, and no more", async () => {
+  const [clock, log, stop] = [new TestClock(), recordingLog(), new AbortController()];
+  const listWatch = new FakeListWatch({});
+  const list: ListWatch["list"] = (selection, ...rest) =>
+    ["leases", "configmaps"].includes(selection.resource.plural) &&
+    selection.namespace === undefined
+      ? new Promise(() => {})
+      : listWatch.list(selection, ...rest);
+  const [watch, get] = [listWatch.watch.bind(listWatch), listWatch.get.bind(listWatch)];
+  const version = listWatch.version.bind(listWatch);
+  const informers = createInformers(
+    {
+      ...{ clock, log, yielder: new Yielder(clock), random: () => 0 },
+      listWatch: { list, watch, get, version },
+    },
+    { namespace: ownNamespace, requireSyncFrom: false, copyKeys: [], onChange: () => {} },
+  );
+  void informers.run(stop.signal);
+  let isCurrent = false;
+  void informers.current(stop.signal).then(() => (isCurrent = true));
+  await clock.run(9_000);
+  expect([isCurrent, informers.staleReasons()]).toEqual([false, []]);
+  expect(informers.warnings()).toEqual(["configmaps not synced yet", "leases not synced yet"]);
+  await clock.run(2_000);
+  expect(isCurrent).toBe(true);
   stop.abort();
 });

@@ -26,6 +26,7 @@ export function clusterReportKind(): WatchedKind<ReportConfigMap> {
       labelSelector: `${labels.component}=${components.clusterReport}`,
     },
     isReadOnly: true,
+    isOptional: true,
     parse: parseReportConfigMap,
     indexers: { [indexes.outboxName]: ({ unknown }) => [...unknown.keys()] },
     enqueue: enqueueReported,
@@ -85,6 +86,7 @@ export function agentLeaseKind(): WatchedKind<LeaseRecord> {
       labelSelector: `${labels.component}=${components.clusterAgent}`,
     },
     isReadOnly: true,
+    isOptional: true,
     parse: parseAgentLease,
     enqueue: ({ key, before, after }, enqueuer) => {
       const cluster = clusterOfLease(key);

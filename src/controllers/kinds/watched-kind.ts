@@ -42,6 +42,11 @@ export interface WatchedKind<T> {
   readonly listedAfter?: readonly Resource[];
   /** Whether Latchkey never writes objects of the kind. */
   readonly isReadOnly?: boolean;
+  /**
+   * Whether a process works without the kind, such as after an upgrade that did not extend its
+   * rights: a warning then says so.
+   */
+  readonly isOptional?: boolean;
   /** The lists of every replica that are made of objects of the kind. */
   readonly publishedIn?: readonly PublishedListName[];
   /** Enqueues the keys that a change affects. */
