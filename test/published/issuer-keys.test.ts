@@ -90,9 +90,32 @@ describe("the keys of the issuer", () => {
       "no signing keys from https://issuer/openid/v1/jwks: status 404; check the connection",
     ]);
     expect(setup.state.fetches).toBe(3);
+    expect(setup.issuerKeys.has(keys.signing.kid)).toBe(false);
     setup.state.answer = document;
     await setup.clock.run(5_000);
     expect(setup.issuerKeys.problems()).toEqual([]);
+  });
+
+  test("are asked for every 5 s after a failure, which is logged once for each cause", async () => {
+    const setup = following();
+    const said = () => setup.log.lines.splice(0).map(({ message }) => message);
+    await settled();
+    expect(said()).toEqual(["signing keys of the issuer read"]);
+    await setup.clock.run(60_000);
+    expect(said()).toEqual([]);
+    const failed = "signing keys of the issuer cannot be read";
+    setup.state.answer = new HttpsDocumentError("ECONNREFUSED");
+    await setup.clock.run(60_000);
+    expect(said()).toEqual([failed]);
+    const { fetches } = setup.state;
+    await setup.clock.run(10_000);
+    expect([setup.state.fetches - fetches, said()]).toEqual([2, []]);
+    setup.state.answer = new HttpsDocumentError("status 500");
+    await setup.clock.run(10_000);
+    expect(said()).toEqual([failed]);
+    setup.state.answer = document;
+    await setup.clock.run(5_000);
+    expect(said()).toEqual(["signing keys of the issuer read"]);
   });
 
   test.each(["{}", "not JSON", '{"keys":[]}'])(

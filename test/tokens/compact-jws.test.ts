@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { isSignedWith } from "../../src/tokens/compact-jws.ts";
+import { isSignedWith, verifyJws } from "../../src/tokens/compact-jws.ts";
 import { bytesIn, es256PublicKeyOf } from "../../src/tokens/es256-key.ts";
-import { strangeKey } from "./signed-text.ts";
+import { newKeys, publishedKeys, signedText, signerWith, strangeKey } from "./signed-text.ts";
 
 /** RFC 7515, appendix A.3. */
 const rfcKey = {
@@ -52,6 +52,25 @@ describe("a signature", () => {
   test("of another key is invalid", async () => {
     const text = `${rfcHeader}.${rfcPayload}.${rfcSignature}`;
     expect(await isSignedWith(text, strangeVerificationKey())).toBe(false);
+  });
+});
+
+describe("a text that is signed", () => {
+  const keys = newKeys("signing");
+  const { kid, privateKey } = keys.signing;
+  const header = `{"alg":"ES256","typ":"t","kid":"${kid}"}`;
+
+  test.each<[string, string, string, string | undefined]>([
+    ["is valid as JSON.stringify writes it", header, '{"a":1}', undefined],
+    ["has no blank in its header", header.replace(",", ", "), '{"a":1}', "malformed"],
+    ["has no blank in its payload", header, '{"a": 1}', "malformed"],
+    ["has no number in another form", header, '{"a":1.0}', "malformed"],
+    ["has no escape that is not needed", header, String.raw`{"\u0061":1}`, "malformed"],
+  ])("%s", async (_rule, head, payload, reason) => {
+    const text = signedText(head, payload, signerWith(privateKey));
+    const options = { keys: publishedKeys(keys), typ: "t", mostCharacters: 1_000 };
+    const expected = reason === undefined ? { ok: true, payload: { a: 1 } } : { ok: false, reason };
+    expect(await verifyJws(text, options)).toMatchObject(expected);
   });
 });
 
