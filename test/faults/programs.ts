@@ -51,8 +51,9 @@ export function programsWith(assemble: AssembleController): Readonly<Record<Prog
       leads: true,
       assemble({ namespace, identity }, deps) {
         const assembly = assemble({ ...controllerSettings, namespace, identity }, deps);
-        // Nothing is listed yet, so each kind reports a reason.
-        const watches = assembly.informers.staleReasons().length;
+        // Nothing is listed yet, so each kind reports a reason, or a warning if it is optional.
+        const { informers } = assembly;
+        const watches = informers.staleReasons().length + informers.warnings().length;
         return {
           run: (signal) => assembly.run(signal),
           close: () => assembly.close(),
