@@ -35,8 +35,8 @@ export function controllerWatches(): number {
     },
     { namespace: ownNamespace, requireSyncFrom: false, copyKeys: [], onChange: () => {} },
   );
-  // Nothing is listed yet, so each informer reports a reason.
-  return informers.staleReasons().length;
+  // Nothing is listed yet, so each informer reports a reason, or a warning if it is optional.
+  return informers.staleReasons().length + informers.warnings().length;
 }
 
 /** What informers over fakes may differ in. */
