@@ -5,6 +5,8 @@ test.each<[string, string, ReturnType<typeof authorizationOnlyScope>]>([
   ["", "users", "Cluster"],
   ["", "groups", "Cluster"],
   ["authentication.k8s.io", "userextras", "Cluster"],
+  ["authentication.k8s.io", "users", "Cluster"],
+  ["authentication.k8s.io", "groups", "Cluster"],
   ["authentication.k8s.io", "uids", "Cluster"],
   ["authentication.k8s.io", "nodes", "Cluster"],
   ["authentication.k8s.io", "serviceaccounts", "Namespaced"],
