@@ -59,7 +59,8 @@ function kindOf(
   plural: string,
   { name, isWatch, isQuestion }: Hints,
 ): ApiRequest["kind"] {
-  if (plural === "leases") return "lease";
+  // That of the election; those of agents are listed and watched.
+  if (plural === "leases" && (method !== "GET" || name !== undefined)) return "lease";
   if (method !== "GET" && !isQuestion) return "write";
   if (name !== undefined || isQuestion) return "get";
   return isWatch ? "watch" : "list";
