@@ -116,8 +116,13 @@ describe.skipIf(!hasDedicatedClusters)("the life cycle of the chart", () => {
     const itWorks = () => eventually(works, { what: "the key to work" });
     await timed("from nothing to the first working key", itWorks, began);
     await settled(processes.controller);
-    before = await kept();
-    expect(before.key).toContain("Active");
+    before = await eventually(
+      async () => {
+        const found = await kept();
+        return found.key.includes("Active") && found;
+      },
+      { what: "the key to be active" },
+    );
     expect(Object.keys(before.uids).length).toBeGreaterThan(30);
   });
 
