@@ -3,7 +3,7 @@ import { annotations, labels } from "../../api/names.ts";
 import type { Metadata } from "../../api/object.ts";
 import type { ClusterFigures, ReasonAndMessage, Verdict } from "../../api/report.ts";
 import { instantOf } from "../lifetime.ts";
-import type { ClusterReport, SourceReport } from "./cluster-report.ts";
+import { type ClusterReport, isWell, type SourceReport } from "./cluster-report.ts";
 import { isOutboxOf } from "./connected-clusters.ts";
 import type { ConnectedCluster } from "./consents.ts";
 import { outboxNamespace } from "./outbox-names.ts";
@@ -42,7 +42,7 @@ export function clusterFigures(observed: ObservedCluster, now: number): ClusterF
     projects: connected?.projects ?? [],
     ...(renewedAt === undefined ? {} : { heartbeatAge: secondsSince(renewedAt, now) }),
     offered: offers.length,
-    synced: reported.filter((report) => report !== undefined && isSynced(report)).length,
+    synced: reported.filter((report) => report !== undefined && isWell(report)).length,
     withdrawals: secrets.filter(isWithdrawal).length,
     ...(ages.length === 0 ? {} : { unseenAge: ages.reduce((most, age) => Math.max(most, age)) }),
   };
@@ -57,11 +57,6 @@ export function currentReport(
   return reports
     .flatMap(({ sources }) => sources.get(uid) ?? [])
     .find(({ seen }) => seen === resourceVersion);
-}
-
-/** Whether every target of a source in a cluster has its data. */
-export function isSynced({ desired, synced, conflicts, failed }: SourceReport): boolean {
-  return synced >= desired && conflicts === 0 && failed === 0;
 }
 
 /** The state of a cluster as a whole, the first problem alone. */

@@ -80,14 +80,16 @@ function encoded({ sources, done, unknown, problem }: ClusterReport): string {
 /** A source as a list, because a report has thousands of them: two entries if it is well. */
 function sourceEntry({ seen, desired, synced, ...source }: SourceReport): readonly unknown[] {
   const { conflicts, failed, reason, message } = source;
-  if (isWell({ seen, desired, synced, ...source })) return [seen, desired];
+  const isPlain = message === undefined && isWell({ seen, desired, synced, ...source });
+  if (isPlain) return [seen, desired];
   const why = message === undefined ? (reason === undefined ? [] : [reason]) : [reason, message];
   return [seen, desired, synced, conflicts, failed, ...why];
 }
 
-function isWell({ desired, synced, conflicts, failed, reason, message }: SourceReport): boolean {
-  const isSynced = desired === synced && conflicts === 0 && failed === 0;
-  return isSynced && reason === undefined && message === undefined;
+/** Whether every target of a source in a cluster has its data, and nothing is to be said of it. */
+export function isWell(report: Omit<SourceReport, "message">): boolean {
+  const { desired, synced, conflicts, failed, reason } = report;
+  return synced === desired && conflicts === 0 && failed === 0 && reason === undefined;
 }
 
 /** As much of a report as fits, without sentences. */

@@ -4,7 +4,7 @@ import type { ReasonAndMessage } from "../../api/report.ts";
 import { isSame } from "../plan/merge-patch.ts";
 import { quoted } from "../report-object.ts";
 import type { Source } from "../sync/copy.ts";
-import type { SourceReport } from "./cluster-report.ts";
+import { isWell, type SourceReport } from "./cluster-report.ts";
 import { type ConnectedCluster, offerTo } from "./consents.ts";
 import type { OutboxState } from "./outbox-table.ts";
 
@@ -164,10 +164,6 @@ function reportedTrouble({
   const { conflicts, failed, reason, message = "" } = report;
   const counted = conflicts > 0 ? "Conflict" : failed > 0 ? "Failed" : "Progressing";
   return { reason: reason ?? counted, message };
-}
-
-function isWell({ desired, synced, conflicts, failed, reason }: SourceReport): boolean {
-  return synced === desired && conflicts === 0 && failed === 0 && reason === undefined;
 }
 
 function said(reason: Reason, message: string): ReasonAndMessage {

@@ -15,13 +15,12 @@ import type { Source } from "../sync/copy.ts";
 import {
   agentObstacle,
   currentReport,
-  isSynced,
   knownReason,
   type ObservedCluster,
   outboxObstacle,
   secondsSince,
 } from "./cluster-overview.ts";
-import type { SourceReport } from "./cluster-report.ts";
+import { isWell, type SourceReport } from "./cluster-report.ts";
 import { type ClusterObstacle, type ConnectedCluster, offerTo } from "./consents.ts";
 import { outboxName, outboxNamespace } from "./outbox-names.ts";
 
@@ -49,7 +48,7 @@ export function explainCluster(
   if (missing !== undefined) return outboxItem(about, missing, observed);
   const secret = observed.secrets.find((one) => one.name === outboxName(source.secret.metadata));
   const report = secret === undefined ? undefined : currentReport(secret, observed.reports);
-  if (report !== undefined && report.desired > 0 && isSynced(report))
+  if (report !== undefined && report.desired > 0 && isWell(report))
     return itemOf(about, "ok", {
       ...{ reason: "Arrives", causes: [] },
       message: `${report.synced} of ${shown(report.desired, "target")} there synced.`,

@@ -230,6 +230,11 @@ describe("a cluster as a whole", () => {
     });
   });
 
+  test("does not count a source as synced whose agent says why it has no target", () => {
+    const reports = [report({ desired: 0, synced: 0, reason: "UnsupportedOption" })];
+    expect(clusterFigures({ ...well, reports }, now)).toMatchObject({ offered: 1, synced: 0 });
+  });
+
   test("has no ages without a heartbeat and without an offer, and none below zero", () => {
     const figures = { projects: ["web", "pay"], offered: 0, synced: 0, withdrawals: 0 };
     expect(clusterFigures({ ...well, secrets: [], renewedAt: undefined }, now)).toEqual(figures);
