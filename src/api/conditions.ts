@@ -94,3 +94,12 @@ export const reasons = {
 
 /** Name of a reason. */
 export type Reason = keyof typeof reasons;
+
+/** The reason with this text, which an untrusted program may have made up; else `otherwise`. */
+export function knownReason(text: string, otherwise: Reason): Reason {
+  return isKnown(text) ? text : otherwise;
+}
+
+function isKnown(text: string): text is Reason {
+  return Object.hasOwn(reasons, text);
+}

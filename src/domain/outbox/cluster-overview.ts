@@ -1,4 +1,4 @@
-import { type Reason, reasons } from "../../api/conditions.ts";
+import { knownReason, reasons } from "../../api/conditions.ts";
 import { annotations, labels } from "../../api/names.ts";
 import type { Metadata } from "../../api/object.ts";
 import type { ClusterFigures, ReasonAndMessage, Verdict } from "../../api/report.ts";
@@ -123,17 +123,8 @@ export function agentObstacle(
     };
   const problem = reports.find((report) => report.problem !== undefined)?.problem;
   if (problem === undefined) return undefined;
-  const reason = knownReason(problem.reason);
+  const reason = knownReason(problem.reason, "Failed");
   return { reason, message: `${agent} writes nothing: ${problem.message || reasons[reason]}` };
-}
-
-/** A reason that an agent gave, which could be any text. */
-export function knownReason(text: string): Reason {
-  return isReason(text) ? text : "Failed";
-}
-
-function isReason(text: string): text is Reason {
-  return Object.hasOwn(reasons, text);
 }
 
 /** Whole seconds since an instant, none for one that is ahead of this clock. */

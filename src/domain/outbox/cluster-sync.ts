@@ -1,4 +1,4 @@
-import { type ConditionUpdate, type Reason, reasons } from "../../api/conditions.ts";
+import { type ConditionUpdate, knownReason, type Reason } from "../../api/conditions.ts";
 import { annotations } from "../../api/names.ts";
 import type { ReasonAndMessage } from "../../api/report.ts";
 import { isSame } from "../plan/merge-patch.ts";
@@ -210,14 +210,6 @@ export function clustersCondition(
   const message = `${counts.synced} of ${counts.named} connected clusters are synced`;
   if (first?.reason === undefined) return condition("True", "Synced", message);
   const why = `first: cluster ${quoted(first.name)}: ${first.message ?? ""}`;
-  return condition("False", knownReason(first.reason, first.conflicts), `${message}, ${why}`);
-}
-
-function knownReason(reason: string, conflicts: number): Reason {
-  if (isKnown(reason)) return reason;
-  return conflicts > 0 ? "Conflict" : "Failed";
-}
-
-function isKnown(reason: string): reason is Reason {
-  return Object.hasOwn(reasons, reason);
+  const reason = knownReason(first.reason, first.conflicts > 0 ? "Conflict" : "Failed");
+  return condition("False", reason, `${message}, ${why}`);
 }

@@ -1,3 +1,4 @@
+import { knownReason } from "../../api/conditions.ts";
 import { annotations, ownObjects } from "../../api/names.ts";
 import type { Metadata } from "../../api/object.ts";
 import type {
@@ -15,7 +16,6 @@ import type { Source } from "../sync/copy.ts";
 import {
   agentObstacle,
   currentReport,
-  knownReason,
   type ObservedCluster,
   outboxObstacle,
   secondsSince,
@@ -189,7 +189,7 @@ function pendingItem(about: About, secret: Metadata | undefined, now: number): R
 /** What an agent reports of a source that is not everywhere. */
 function reportedItem(about: About, report: SourceReport): ReportItem {
   const { desired, synced, conflicts, failed, message } = report;
-  const reason = report.reason === undefined ? undefined : knownReason(report.reason);
+  const reason = report.reason === undefined ? undefined : knownReason(report.reason, "Failed");
   if (desired === 0 && reason === undefined)
     return itemOf(about, "problem", {
       ...{ reason: "NoTargets", causes: [] },
