@@ -1,8 +1,7 @@
 import { annotations } from "../../api/names.ts";
 import type { Metadata } from "../../api/object.ts";
 import { clusterOfSecret, currentOf } from "../gateway/connected-cluster.ts";
-import { quoted } from "../report-object.ts";
-import { syncList, type SyncList } from "../sync/option-items.ts";
+import { namesOrAll, type SyncList } from "../sync/option-items.ts";
 import type { ConnectedCluster } from "./consents.ts";
 
 /**
@@ -10,12 +9,7 @@ import type { ConnectedCluster } from "./consents.ts";
  * rejected, because it would let in projects that do not exist yet.
  */
 export function letInProjects(text?: string): SyncList {
-  const list = syncList(text);
-  if (list.kind === "refused") return list;
-  const glob = list.entries.find((entry) => entry.includes("*") && entry !== "*");
-  return glob === undefined
-    ? list
-    : { kind: "refused", why: `${quoted(glob)} is invalid; name projects, or only "*"` };
+  return namesOrAll("projects", text);
 }
 
 /**

@@ -105,15 +105,22 @@ const mostClusters = 16;
  * clusters, or `*` alone for all of them.
  */
 export function clusterList(text?: string): SyncList {
-  const list = syncList(text);
+  const list = namesOrAll("clusters", text);
   if (list.kind === "refused") return list;
-  const glob = list.entries.find((entry) => entry.includes("*") && entry !== "*");
-  if (glob !== undefined)
-    return { kind: "refused", why: `${quoted(glob)} is invalid; name clusters, or only "*"` };
   if (list.entries.length > mostClusters)
     return {
       kind: "refused",
       why: `has ${list.entries.length} names; must have at most ${mostClusters}, or only "*"`,
     };
   return list;
+}
+
+/** Parses names of `what`, such as `projects`, or `*`; no other glob. */
+export function namesOrAll(what: string, text?: string): SyncList {
+  const list = syncList(text);
+  if (list.kind === "refused") return list;
+  const glob = list.entries.find((entry) => entry.includes("*") && entry !== "*");
+  return glob === undefined
+    ? list
+    : { kind: "refused", why: `${quoted(glob)} is invalid; name ${what}, or only "*"` };
 }
