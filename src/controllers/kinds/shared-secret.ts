@@ -1,7 +1,6 @@
 import { keyOf, type ObjectRef, refOf, type Key } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
-import { heldUntil } from "../../domain/outbox/cluster-wait.ts";
-import { unconfirmedRemoval } from "../../domain/outbox/unconfirmed-removal.ts";
+import { heldUntil, unconfirmedRemoval } from "../../domain/outbox/cluster-wait.ts";
 import { accessFailure, temporaryFailure } from "../../domain/plan/failed-request.ts";
 import { type FinalizationPhase, planStuckFinalization } from "../../domain/plan/finalization.ts";
 import { hasFinalizer } from "../../domain/plan/finalizer.ts";
