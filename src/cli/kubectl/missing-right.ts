@@ -54,15 +54,17 @@ export async function readObject(
     ...(namespace === undefined ? {} : { namespace }),
     name,
   } as const;
-  const existing = async (): Promise<unknown> => {
-    try {
-      return await read();
-    } catch (error) {
-      if (isKubeError(error, "NotFound")) return undefined;
-      throw error;
-    }
-  };
-  return readWith<unknown>(right, existing, undefined);
+  return readWith<unknown>(right, () => existing(read), undefined);
+}
+
+/** The result of a read; undefined if there is no such object. */
+export async function existing<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (isKubeError(error, "NotFound")) return undefined;
+    throw error;
+  }
 }
 
 /** Whether an object may exist although it was not found, because it could not be read. */

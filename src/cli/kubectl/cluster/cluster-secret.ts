@@ -9,8 +9,9 @@ import {
   clustersNamespaceObject,
 } from "../../../domain/outbox/outbox-objects.ts";
 import { type Cluster, preconditions } from "../connection/cluster.ts";
+import { existing } from "../missing-right.ts";
 import type { Terminal } from "../terminal.ts";
-import { ensureObject, existing } from "./ensure-object.ts";
+import { ensureObject } from "./ensure-object.ts";
 
 const namespace = clustersNamespace;
 const { secrets } = resources;

@@ -9,7 +9,7 @@ import { Failure } from "../failure.ts";
 import { agentKeys } from "./agent-keys.ts";
 import { clusterSecrets, namespaceNamed } from "./cluster-secret.ts";
 import { requireConnect } from "./connect-right.ts";
-import { existing } from "./ensure-object.ts";
+import { existing } from "../missing-right.ts";
 
 /** `kubectl latchkey cluster disconnect`. */
 export const disconnectCluster: Action<"clusterDisconnect"> = async (

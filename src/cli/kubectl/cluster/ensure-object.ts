@@ -1,9 +1,9 @@
 import { keyOf, type ObjectRef } from "../../../api/object.ts";
 import { isRecord, ownValue } from "../../../api/parse.ts";
 import type { OutboxObject } from "../../../domain/outbox/outbox-objects.ts";
-import { isKubeError } from "../../../kube/client/kube-error.ts";
 import { type Cluster, preconditions } from "../connection/cluster.ts";
 import { Failure } from "../failure.ts";
+import { existing } from "../missing-right.ts";
 
 /** What was done to an object. */
 type Ensured = "created" | "repaired" | "unchanged";
@@ -32,16 +32,6 @@ export async function ensureObject(
   const body = { ...content, metadata: { ...marks, ...preconditions(found) } };
   await patch(resource, ref, { body });
   return "repaired";
-}
-
-/** The result of a read; undefined if there is no such object. */
-export async function existing<T>(read: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (isKubeError(error, "NotFound")) return undefined;
-    throw error;
-  }
 }
 
 /** Whether a stored object has every field of a manifest; a list must be the same. */

@@ -10,6 +10,7 @@ import { type Clock, sleep } from "../../../runtime/clock.ts";
 import type { Action } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { exitCodes, sentenceOf } from "../failure.ts";
+import { existing } from "../missing-right.ts";
 import { type Paint, spanText, tableText } from "../output.ts";
 import { waitUntil } from "../progress.ts";
 import { asSentence, isWell, plainItem, printReport } from "../report.ts";
@@ -87,12 +88,9 @@ async function versionItem({ cluster }: Checked): Promise<ReportItem> {
 }
 
 async function crdItems({ cluster }: Checked): Promise<readonly ReportItem[]> {
-  const served = await cluster
-    .send({ method: "GET", path: `/apis/${group}/${version}` })
-    .catch((error: unknown) => {
-      if (isKubeError(error, "NotFound")) return undefined;
-      throw error;
-    });
+  const served = await existing(() =>
+    cluster.send({ method: "GET", path: `/apis/${group}/${version}` }),
+  );
   const names = listAt(served, "resources").map((entry) => stringAt(entry, "name"));
   const { sharedSecrets, ownedAccessKeys, endpointTokens } = resources;
   return [sharedSecrets, ownedAccessKeys, endpointTokens].map(({ plural }) => {
