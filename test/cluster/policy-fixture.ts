@@ -109,3 +109,14 @@ export async function grantSharing(
   await grantUser(tenant, `share management.service projects ${projects.join()}`);
   await bind({ kind: "User", name: platform.user }, "latchkey-project-sharer");
 }
+
+/** Annotations of a SharedSecret; null removes one. */
+export type Given = Readonly<Record<string, string | null>>;
+
+/** A value that no answer may contain, in base64. */
+export const password = "aHVudGVyMg==";
+
+/** A SharedSecret with these annotations, and with data. */
+export function shared(annotations: Given) {
+  return manifest("SharedSecret", { name: unique("shared"), annotations }, { data: { password } });
+}
