@@ -296,6 +296,7 @@ it("an upgrade whose client left while it was admitted is none", async () => {
   connection.write(requestText(exec, fields).replace(aliceKey, "a-new-key"));
   await connection.until(() => false, 20);
   connection.destroy();
+  await connection.until(() => gateway.front.load().all === 0);
   gateway.keys.set("a-new-key", keyOf("alice"));
   const before = gateway.identifications.length;
   await connection.until(() => gateway.identifications.length > before);
