@@ -32,11 +32,10 @@ async function minted(own: Own): Promise<string> {
 async function answered(name: "revoked" | "roles", after?: string) {
   const { url } = inject("controller");
   const query = after === undefined ? "" : `?after=${after}`;
-  const [response, jwks] = await Promise.all([
-    fetch(new URL(`/openid/v1/${name}${query}`, url)),
-    fetch(new URL("/openid/v1/jwks", url)),
-  ]);
+  const response = await fetch(new URL(`/openid/v1/${name}${query}`, url));
   const text = await response.text();
+  // Later: the key may be rotated while a poll waits.
+  const jwks = await fetch(new URL("/openid/v1/jwks", url));
   const parsed = parseVerificationKeys(Buffer.from(await jwks.arrayBuffer()));
   if (!parsed.ok) throw new Error(parsed.reason);
   const options = { keys: parsed.keys, issuer, now: Date.now() };
