@@ -69,6 +69,7 @@ describe("narrows:", () => {
   test.each(
     scopePairRows(`
     a name within * | project web | project *
+    a namespace of many | rule namespaces=a,i | rule namespaces=a,b,c,d,e,f,g,h,i
     a space of the project | space web/blue | project web
     a space by name within all spaces of a project | space web/blue | space web/*
     a virtual cluster of the project | virtualCluster web/vc | project web
@@ -171,6 +172,7 @@ describe("does not narrow:", () => {
     names within a rule with names and without resources | rule resources=pods resourceNames=a
       | rule resourceNames=a
     all namespaces within some | rule resources=pods | rule resources=pods namespaces=ns
+    a namespace that is not among many | rule namespaces=a,j | rule namespaces=a,b,c,d,e,f,g,h,i
     an escape that * covers and does not name | rule verbs=patch resources=namespaces
       | rule resources=*
     an escape by one of several verbs | rule verbs=get,patch resources=namespaces | rule
