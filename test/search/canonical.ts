@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Request } from "../../src/controllers/question.ts";
+import type { Removal } from "../../src/kube/informer/informer-state.ts";
 import { encodeBody } from "../../src/kube/client/request-body.ts";
 import type { QueueState } from "../../src/kube/queue/queue-state.ts";
 import type { Leader, Running } from "./leader.ts";
@@ -58,10 +59,11 @@ function plain(text: string): Shape {
 
 function shapesOfInstance({ streams, leader }: Instance, now: number): readonly Shape[] {
   const seen = streams.flatMap(({ view, pending, isStale }, kind) => {
-    const { entries, deleted } = view;
-    if (entries.size + deleted.size + pending.length === 0 && !isStale) return [];
+    const { entries, removals } = view;
+    if (entries.size + removals.size + pending.length === 0 && !isStale) return [];
     return [
-      plain(`${kind} ${isStale ? "stale" : ""} ${[...deleted].sort().join()}`),
+      plain(`${kind} ${isStale ? "stale" : ""}`),
+      ...[...removals].map(shapeOfRemoval).sort(byText),
       shapeOfView(view),
       ...pending.flatMap(({ type, object }) => [plain(type), shapeOfObject(object)]),
     ];
@@ -85,6 +87,11 @@ function shapeOfView({ entries }: View): Shape {
   const shape = joined([...entries.values()].map(({ raw }) => shapeOfObject(raw)).sort(byText));
   views.set(entries, shape);
   return shape;
+}
+
+function shapeOfRemoval([key, { deleted, resourceVersion }]: readonly [string, Removal]): Shape {
+  const versions = [[groupOf(key), Number(resourceVersion)]] as const;
+  return { text: `removed ${key} ${deleted} ?`, versions };
 }
 
 const objects = new WeakMap<Raw, Shape>();

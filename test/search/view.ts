@@ -5,6 +5,7 @@ import {
   type InformerState,
   isStored as isVersionStored,
   ListedObjects,
+  type Removal,
   takeDelete,
   takeEvent,
   takeRead,
@@ -24,8 +25,8 @@ export interface Seen {
 /** What an informer knows, as an immutable value. */
 export interface View {
   readonly entries: ReadonlyMap<string, Seen>;
-  /** The uids of objects that own deletes have removed, until their DELETED event or a list. */
-  readonly deleted: ReadonlySet<string>;
+  /** What own writes, own deletes and reads have removed, by key, as in src. */
+  readonly removals: ReadonlyMap<string, Removal>;
   /** The last resourceVersion of the watch. */
   readonly version: number;
 }
@@ -113,7 +114,7 @@ export function viewedKind<T>(kind: WatchedKind<T>): {
 }
 
 /** A view without objects. */
-export const emptyView: View = { entries: new Map(), deleted: new Set(), version: 0 };
+export const emptyView: View = { entries: new Map(), removals: new Map(), version: 0 };
 
 /** The event that a selection has of a committed change; undefined if there is none. */
 export function eventOf(listOptions: ListOptions, commit: Commit): Event | undefined {
@@ -144,7 +145,7 @@ export function listed(
 
 /** Changes a view by the rules of src; each change of an entry makes another view. */
 function change(viewing: Viewing, work: (state: InformerState<Seen>) => void): void {
-  const deleted = new Set(viewing.view.deleted);
+  const removals = new Map(viewing.view.removals);
   work({
     entry: (key) => viewing.view.entries.get(key),
     keys: () => [...viewing.view.entries.keys()],
@@ -158,9 +159,9 @@ function change(viewing: Viewing, work: (state: InformerState<Seen>) => void): v
     },
     selects: (raw) => isRaw(raw) && isSelected(viewing.kind.listOptions, raw),
     parse: (raw) => (isRaw(raw) ? viewing.kind.seen(raw) : undefined),
-    deleted,
+    removals,
   });
-  viewing.view = { ...viewing.view, deleted };
+  viewing.view = { ...viewing.view, removals };
 }
 
 /** Takes the response of an own write before its event arrives. */
@@ -182,10 +183,10 @@ export function deliver(viewing: Viewing, event: Event): void {
 }
 
 /** Whether an event tells the view nothing: it is of an own write whose response is stored. */
-export function isEcho({ entries, deleted }: View, { type, object }: Event): boolean {
-  const { uid } = object.metadata;
+export function isEcho({ entries, removals }: View, { type, object }: Event): boolean {
+  const key = nameOf(object.metadata);
   return type === "DELETED"
-    ? deleted.has(uid) && !entries.has(nameOf(object.metadata))
+    ? removals.has(key) && !entries.has(key)
     : isStored({ entries }, object);
 }
 

@@ -8,6 +8,14 @@ interface Version {
   readonly resourceVersion: string;
 }
 
+/** What an own write, an own delete or a read has removed, although its events did not say so. */
+export interface Removal {
+  /** The version that was stored: events up to it tell nothing. */
+  readonly resourceVersion: string;
+  /** The uid of an object that is deleted; undefined if it is only not stored any more. */
+  readonly deleted: string | undefined;
+}
+
 /**
  * What an informer knows of the API server: the newest version of each object that it has seen. The
  * functions of this file decide what an event, a list, a read and an own write change.
@@ -21,11 +29,8 @@ export interface InformerState<E extends Version> {
   selects(raw: unknown): boolean;
   /** Parses an object; undefined if it is not stored. */
   parse(raw: unknown): E | undefined;
-  /**
-   * The uids of objects that own deletes have removed, or that a read has not found, until their
-   * DELETED event or a list.
-   */
-  readonly deleted: Set<string>;
+  /** What was removed before its events arrived: until a later one arrives, or a list. */
+  readonly removals: Map<Key, Removal>;
 }
 
 /** Whether exactly this version of an object is stored. */
@@ -46,9 +51,13 @@ export function takeWrite<E extends Version>(
   raw: unknown,
   reached: string | undefined,
 ): void {
-  const resourceVersion = rawVersion(raw);
-  const stored = state.entry(rawKey(raw))?.resourceVersion;
-  if (isOlder(reached, resourceVersion) || isOlder(stored, resourceVersion)) takeObject(state, raw);
+  const [key, uid, resourceVersion] = [rawKey(raw), rawUid(raw) ?? "", rawVersion(raw) ?? ""];
+  if (isRemoved(state, key, { uid, resourceVersion })) return;
+  const stored = state.entry(key);
+  if (isOlder(reached, resourceVersion) || isOlder(stored?.resourceVersion, resourceVersion))
+    takeObject(state, raw);
+  if (stored !== undefined && state.entry(key) === undefined)
+    state.removals.set(key, { resourceVersion: stored.resourceVersion, deleted: undefined });
 }
 
 /** Removes an object after an own delete; its earlier events do not store it again. */
@@ -57,8 +66,17 @@ export function takeDelete<E extends Version>(
   key: Key,
   uid: string,
 ): void {
-  if (state.entry(key)?.uid !== uid) return;
-  state.deleted.add(uid);
+  const stored = state.entry(key);
+  if (stored?.uid === uid) remove(state, key, stored);
+}
+
+/** Removes an object that does not exist any more. */
+function remove<E extends Version>(
+  state: InformerState<E>,
+  key: Key,
+  { uid, resourceVersion }: Version,
+): void {
+  state.removals.set(key, { resourceVersion, deleted: uid });
   put(state, key, undefined);
 }
 
@@ -67,32 +85,45 @@ export function takeEvent<E extends Version>(
   state: InformerState<E>,
   { type, object }: WatchEvent,
 ): void {
-  if (type !== "DELETED") return takeObject(state, object);
-  state.deleted.delete(rawUid(object) ?? "");
-  const key = rawKey(object);
-  if (!isOlder(rawVersion(object), state.entry(key)?.resourceVersion)) put(state, key, undefined);
+  const [key, resourceVersion] = [rawKey(object), rawVersion(object) ?? ""];
+  // Of a deleted object, the DELETED event alone still tells something.
+  const uid = type === "DELETED" ? "" : (rawUid(object) ?? "");
+  if (isRemoved(state, key, { uid, resourceVersion })) return;
+  state.removals.delete(key);
+  if (type !== "DELETED") takeObject(state, object);
+  else if (!isOlder(resourceVersion, state.entry(key)?.resourceVersion)) put(state, key, undefined);
 }
 
 /** Takes the response of a read, also an older one: etcd may have lost its last writes. */
 export function takeRead<E extends Version>(state: InformerState<E>, key: Key, raw: unknown): void {
-  // A delete that etcd has lost.
-  state.deleted.delete(rawUid(raw) ?? "");
   const stored = state.entry(key);
-  if (raw === undefined && stored !== undefined) state.deleted.add(stored.uid);
-  put(state, key, raw !== undefined && state.selects(raw) ? state.parse(raw) : undefined);
+  if (raw === undefined) {
+    if (stored !== undefined) remove(state, key, stored);
+    return;
+  }
+  // A delete that etcd has lost.
+  state.removals.delete(key);
+  put(state, key, state.selects(raw) ? state.parse(raw) : undefined);
 }
 
-/**
- * Stores an object, or removes one that is no longer selected, unless a newer one is stored or it
- * was deleted.
- */
+/** Stores an object, or removes one that is no longer selected, unless a newer one is stored. */
 function takeObject<E extends Version>(state: InformerState<E>, raw: unknown): void {
-  if (state.deleted.has(rawUid(raw) ?? "")) return;
   const [key, resourceVersion] = [rawKey(raw), rawVersion(raw)];
   const stored = state.entry(key);
   if (stored !== undefined && stored.resourceVersion === resourceVersion) return;
   if (isOlder(resourceVersion, stored?.resourceVersion)) return;
   put(state, key, state.selects(raw) ? state.parse(raw) : undefined);
+}
+
+/** Whether a version of an object was removed, or is older than what was. */
+function isRemoved<E extends Version>(
+  { removals }: InformerState<E>,
+  key: Key,
+  { uid, resourceVersion }: Version,
+): boolean {
+  const removal = removals.get(key);
+  if (removal === undefined) return false;
+  return removal.deleted === uid || !isOlder(removal.resourceVersion, resourceVersion);
 }
 
 /** Stores an entry, or removes what is stored; another object under an old name replaces it. */
@@ -112,11 +143,11 @@ export class ListedObjects<E extends Version> {
   readonly #state: InformerState<E>;
   readonly #present = new Set<Key>();
   readonly #changed = new Map<Key, E | undefined>();
-  readonly #deletedBefore: ReadonlySet<string>;
+  readonly #removedBefore: ReadonlyMap<Key, Removal>;
 
   constructor(state: InformerState<E>) {
     this.#state = state;
-    this.#deletedBefore = new Set(state.deleted);
+    this.#removedBefore = new Map(state.removals);
   }
 
   /** Collects an object; one whose version is stored is not parsed again. */
@@ -139,16 +170,17 @@ export class ListedObjects<E extends Version> {
   /**
    * The steps that store what the list contains and remove what it lacks, also where a newer
    * version is stored: etcd may have been restored. What was written after the `resourceVersion` of
-   * the list stays, and so does what was deleted during the list.
+   * the list stays, and so does what was removed during the list.
    */
   *replace(resourceVersion: string | undefined): Generator<void> {
     const state = this.#state;
     const isAfterList = (key: Key): boolean =>
       isOlder(resourceVersion, state.entry(key)?.resourceVersion);
-    for (const uid of this.#deletedBefore) state.deleted.delete(uid);
+    for (const [key, removal] of this.#removedBefore)
+      if (state.removals.get(key) === removal) state.removals.delete(key);
     for (const [key, entry] of this.#drain()) {
-      const isDeleted = entry !== undefined && state.deleted.has(entry.uid);
-      if (!isAfterList(key) && !isDeleted) put(state, key, entry);
+      const isGone = entry !== undefined && isRemoved(state, key, entry);
+      if (!isAfterList(key) && !isGone) put(state, key, entry);
       yield;
     }
     for (const key of state.keys()) {

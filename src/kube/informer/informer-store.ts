@@ -1,7 +1,13 @@
 import type { Key } from "../../api/object.ts";
 import type { Logger } from "../../runtime/log.ts";
 import { isKubeError } from "../client/kube-error.ts";
-import { type InformerState, isStored, takeEvent, takeRead } from "./informer-state.ts";
+import {
+  type InformerState,
+  isStored,
+  type Removal,
+  takeEvent,
+  takeRead,
+} from "./informer-state.ts";
 import type { InformerOptions } from "./informer-options.ts";
 import { rawKey, rawUid, rawVersion, selects } from "./raw-object.ts";
 import { type StoreEntry, type ReadStore, Store } from "./store.ts";
@@ -12,7 +18,7 @@ import type { WatchEvent } from "./watch-stream.ts";
  * `informer-state.ts`, and reports changes.
  */
 export class InformerStore<T> implements InformerState<StoreEntry<T>> {
-  readonly deleted = new Set<string>();
+  readonly removals = new Map<Key, Removal>();
   readonly #options: InformerOptions<T>;
   readonly #log: Logger;
   readonly #objects: Store<T>;
