@@ -1,6 +1,5 @@
 import { keyOf } from "../api/object.ts";
-import { silentAfterMs } from "../domain/outbox/cluster-overview.ts";
-import type { ObservedAgent } from "../domain/outbox/cluster-sync.ts";
+import type { ObservedAgent } from "../domain/outbox/cluster-obstacle.ts";
 import { outboxNamespace, reportName } from "../domain/outbox/outbox-names.ts";
 import type { LeaseRecord } from "../kube/lease-record.ts";
 import type { LeaderState } from "./memory.ts";
@@ -36,10 +35,9 @@ export function heartbeatAgeMs(
 
 /** What is known of the agent of a cluster. */
 export function observeAgent(cluster: string, leader: LeaderState): ObservedAgent {
-  const ageMs = heartbeatAgeMs(cluster, leader);
   const first = keyOf({ namespace: outboxNamespace(cluster), name: reportName(0) });
   return {
-    isUnreachable: ageMs === undefined || ageMs > silentAfterMs,
+    ageMs: heartbeatAgeMs(cluster, leader),
     problem: leader.stores.clusterReports.get(first)?.report.problem,
   };
 }

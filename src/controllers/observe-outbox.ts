@@ -1,10 +1,10 @@
 import { keyOf } from "../api/object.ts";
 import { currentOf } from "../domain/gateway/connected-cluster.ts";
+import type { ObservedClusterSync } from "../domain/outbox/cluster-obstacle.ts";
 import { emptyReport, type UnknownSource } from "../domain/outbox/cluster-report.ts";
 import {
   type ClusterSummary,
   namedClusters,
-  type ObservedClusterSync,
   summarizeClusters,
 } from "../domain/outbox/cluster-sync.ts";
 import { isOutboxOf } from "../domain/outbox/connected-clusters.ts";
@@ -103,18 +103,16 @@ function observeCluster(
   world: OutboxWorld,
 ): ObservedClusterSync {
   const { stores } = world;
-  if (clusterNamed(cluster, stores) === undefined) return { kind: "unknown", name: cluster };
   const target = { namespace: outboxNamespace(cluster), name };
   const observed = observeOutbox(target, world);
-  if (observed.cluster === undefined || observed.isTerminating)
-    return { kind: "no-outbox", name: cluster };
   const { uid } = secret.metadata;
   const report = keyOf({ ...target, name: reportName(reportNumberOf(uid)) });
   return {
-    kind: "connected",
-    cluster: observed.cluster,
-    state: outboxState(observed),
-    resourceVersion: observed.existing?.metadata.resourceVersion,
+    name: cluster,
+    connected: clusterNamed(cluster, stores),
+    namespace: stores.namespaces.get(target.namespace),
+    state: outboxState(observed).kind,
+    secret: observed.existing?.metadata,
     failure: failureAt("outbox", keyOf(target), world),
     report: stores.clusterReports.get(report)?.report.sources.get(uid),
     agent: observeAgent(cluster, world),

@@ -66,7 +66,7 @@ describe.skipIf(inject("cli") === undefined)("SharedSecrets in a cluster of the 
     const [[state, item] = []] = await clusterItems(["why", `shsec/${source.name}`], source);
     expect([state, stringAt(item, "message")]).toEqual([
       "problem ProjectNotLetIn",
-      `Cluster "${cluster.name}" does not let project "${project}" in.`,
+      `The cluster does not let project "${project}" in.`,
     ]);
     await becomes("the status to say it", () => view(source), {
       sync: { clusters: [{ name: cluster.name, reason: "ProjectNotLetIn" }] },

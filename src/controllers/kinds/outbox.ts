@@ -21,7 +21,7 @@ import {
 import { nothingToDo } from "../../domain/plan/plan.ts";
 import type { Change } from "../../kube/informer/store.ts";
 import { observedOutboxSecret } from "../../tokens/observed-data.ts";
-import { silentAfterMs } from "../../domain/outbox/cluster-overview.ts";
+import { silentAfterMs } from "../../domain/outbox/cluster-obstacle.ts";
 import { heartbeatAgeMs } from "../cluster-agents.ts";
 import type { Enqueuer } from "../enqueuer.ts";
 import { observeOutbox } from "../observe-outbox.ts";

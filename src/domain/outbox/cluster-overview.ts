@@ -1,29 +1,25 @@
-import { knownReason, reasons } from "../../api/conditions.ts";
 import { annotations, labels } from "../../api/names.ts";
 import type { Metadata } from "../../api/object.ts";
 import type { ClusterFigures, ReasonAndMessage, Verdict } from "../../api/report.ts";
 import { instantOf } from "../lifetime.ts";
+import {
+  agentObstacle,
+  type ObservedAgent,
+  type ObservedConnection,
+  obstacleMessage,
+  obstacleText,
+  outboxObstacle,
+} from "./cluster-obstacle.ts";
 import { type ClusterReport, isWell, type SourceReport } from "./cluster-report.ts";
-import { isOutboxOf } from "./connected-clusters.ts";
-import type { ConnectedCluster } from "./consents.ts";
-import { outboxNamespace } from "./outbox-names.ts";
 
 /** What there is of a cluster in the central cluster. */
-export interface ObservedCluster {
-  readonly name: string;
-  /** Undefined if no Secret connects a cluster of this name. */
-  readonly connected: ConnectedCluster | undefined;
-  /** The metadata of the namespace with the name of its outbox. */
-  readonly namespace: Metadata | undefined;
+export interface ObservedCluster extends ObservedConnection {
   /** The metadata of the Secrets of its outbox. */
   readonly secrets: readonly Metadata[];
   readonly reports: readonly ClusterReport[];
   /** When its agent renewed its Lease, in milliseconds since the epoch; undefined for never. */
   readonly renewedAt: number | undefined;
 }
-
-/** Milliseconds without a heartbeat after which an agent counts as unreachable. */
-export const silentAfterMs = 90_000;
 
 /** What a cluster was offered, and what its agent says, at `now`. */
 export function clusterFigures(observed: ObservedCluster, now: number): ClusterFigures {
@@ -72,10 +68,14 @@ export function clusterState(
         `No Secret connects cluster "${name}", which still has an outbox; ` +
         `run kubectl latchkey cluster disconnect ${name}.`,
     };
-  const obstacle = outboxObstacle(observed) ?? agentObstacle(observed, now);
+  const agent = agentOf(observed, now);
   const isClosed = connected.projects.length === 0;
-  if (obstacle?.reason === "OutboxMissing" && isClosed) return { state: "info", ...obstacle };
-  if (obstacle !== undefined) return { state: "problem", ...obstacle };
+  const obstacle = outboxObstacle(observed) ?? agentObstacle(agent);
+  if (obstacle !== undefined) {
+    const text = obstacleText(obstacle, { ...observed, agent });
+    const state = obstacle === "outbox-missing" && isClosed ? "info" : "problem";
+    return { state, reason: text.reason, message: obstacleMessage(text) };
+  }
   return isClosed
     ? {
         ...{ state: "info", reason: "ProjectNotLetIn" },
@@ -86,45 +86,12 @@ export function clusterState(
     : { state: "ok", reason: "Synced", message: `The agent of cluster "${name}" reports.` };
 }
 
-/** Why a connected cluster can get nothing at all; undefined if it has an outbox. */
-export function outboxObstacle({
-  name,
-  connected,
-  namespace,
-}: ObservedCluster): ReasonAndMessage | undefined {
-  const hasOutbox = connected !== undefined && namespace !== undefined;
-  if (hasOutbox && isOutboxOf(namespace, connected)) return undefined;
-  const place = `Namespace "${outboxNamespace(name)}"`;
-  const connect = `run kubectl latchkey cluster connect ${name}`;
-  const message =
-    namespace === undefined
-      ? `${place} does not exist; ${connect}.`
-      : `${place} is not the outbox of this connection; ${connect} --replace.`;
-  return { reason: "OutboxMissing", message };
-}
-
-/** Why the agent of a cluster writes nothing, or is not heard; undefined if it works. */
-export function agentObstacle(
-  { name, reports, renewedAt }: Pick<ObservedCluster, "name" | "reports" | "renewedAt">,
-  now: number,
-): ReasonAndMessage | undefined {
-  const agent = `The agent of cluster "${name}"`;
-  if (renewedAt === undefined)
-    return {
-      reason: "ClusterUnreachable",
-      message: `${agent} has never reported; apply the manifest of cluster connect, and start it.`,
-    };
-  if (now - renewedAt > silentAfterMs)
-    return {
-      reason: "ClusterUnreachable",
-      message:
-        `${agent} has not reported for ${silentAfterMs / 1000} s or longer; ` +
-        "look at its log in the connected cluster.",
-    };
-  const problem = reports.find((report) => report.problem !== undefined)?.problem;
-  if (problem === undefined) return undefined;
-  const reason = knownReason(problem.reason, "Failed");
-  return { reason, message: `${agent} writes nothing: ${problem.message || reasons[reason]}` };
+/** What is known of the agent of a cluster at `now`. */
+export function agentOf({ reports, renewedAt }: ObservedCluster, now: number): ObservedAgent {
+  return {
+    ageMs: renewedAt === undefined ? undefined : now - renewedAt,
+    problem: reports.find((report) => report.problem !== undefined)?.problem,
+  };
 }
 
 /** Whole seconds since an instant, none for one that is ahead of this clock. */

@@ -12,7 +12,7 @@ export interface ConnectedCluster {
 }
 
 /** Why a connected cluster gets nothing of a source. */
-export type ClusterObstacle =
+type ClusterObstacle =
   | "source-deleting"
   | "source-invalid"
   | "no-project-named"

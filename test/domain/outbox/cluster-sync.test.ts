@@ -1,40 +1,33 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { reasons } from "../../../src/api/conditions.ts";
+import { annotations } from "../../../src/api/names.ts";
 import type { SourceReport } from "../../../src/domain/outbox/cluster-report.ts";
 import {
   clustersCondition,
   type ClusterSummary,
   haveSameCounts,
   namedClusters,
-  type ObservedAgent,
-  type ObservedClusterSync,
   summarizeClusters,
 } from "../../../src/domain/outbox/cluster-sync.ts";
 import type { OutboxState } from "../../../src/domain/outbox/outbox-table.ts";
+import type {
+  ObservedAgent,
+  ObservedClusterSync,
+} from "../../../src/domain/outbox/cluster-obstacle.ts";
 import type { SyncOptions } from "../../../src/domain/sync/sync-options.ts";
-import {
-  east,
-  offeredOf,
-  offeredSecret,
-  sharedWith,
-  tombstoneFor,
-} from "../../support/observed-outbox.ts";
+import { east, sharedWith } from "../../support/observed-outbox.ts";
+import { observedMetadata } from "../../support/observed-objects.ts";
 import { runs } from "../../support/property-runs.ts";
 
 const source = sharedWith({ options: { clusters: ["*"] } });
-const offered = offeredOf(source);
-const secret = offeredSecret(offered);
-const withdrawn = { cluster: "east", source: { namespace: "team", name: "db" }, uid: "uid-db" };
 
-const reachable: ObservedAgent = { isUnreachable: false };
-const unreachable: ObservedAgent = { isUnreachable: true };
+const reachable: ObservedAgent = { ageMs: 90_000 };
+const unreachable: ObservedAgent = { ageMs: 90_001 };
 const idle: ObservedAgent = {
-  isUnreachable: false,
+  ageMs: 0,
   problem: { reason: "PoliciesMissing", message: "policy x is missing" },
 };
-
-type Connected = Extract<ObservedClusterSync, { readonly kind: "connected" }>;
 
 /** A report about the Secret of the resourceVersion 7. */
 const reported = (changes: Partial<SourceReport> = {}): SourceReport => ({
@@ -42,15 +35,14 @@ const reported = (changes: Partial<SourceReport> = {}): SourceReport => ({
   ...changes,
 });
 
-const connected = (changes: Partial<Omit<Connected, "kind">> = {}): Connected => ({
-  kind: "connected",
-  cluster: east,
-  state: { kind: "current", offered },
-  resourceVersion: "7",
-  report: reported(),
-  agent: reachable,
+const connected = (changes: Partial<ObservedClusterSync> = {}): ObservedClusterSync => ({
+  ...{ name: "east", connected: east, state: "current", report: reported(), agent: reachable },
+  namespace: observedMetadata({ annotations: { [annotations.clusterUid]: east.uid } }),
+  secret: observedMetadata({ resourceVersion: "7" }),
   ...changes,
 });
+const unknown = connected({ connected: undefined, report: undefined });
+const noOutbox = connected({ namespace: undefined, report: undefined });
 
 /** The reason and the counts of the only cluster: `reason desired/synced/conflicts/failed`. */
 function said(observed: ObservedClusterSync, options: Partial<SyncOptions> = {}): string {
@@ -82,41 +74,29 @@ describe("the status of a source in a connected cluster", () => {
       connected({ agent: idle }),
       "well 2/2/0/0",
     ],
-    [
-      "says that no such cluster exists",
-      { kind: "unknown", name: "east" },
-      "ClusterUnknown 0/0/0/0",
-    ],
-    ["says that it has no outbox", { kind: "no-outbox", name: "east" }, "OutboxMissing 0/0/0/0"],
+    ["says that no such cluster exists", unknown, "ClusterUnknown 0/0/0/0"],
+    ["says that it has no outbox", noOutbox, "OutboxMissing 0/0/0/0"],
     [
       "says that its projects are not let in",
-      connected({ cluster: { ...east, projects: [] } }),
+      connected({ connected: { ...east, projects: [] } }),
       "ProjectNotLetIn 0/0/0/0",
     ],
-    [
-      "says that the outbox is full",
-      connected({ state: { kind: "full", offered } }),
-      "OutboxFull 2/2/0/0",
-    ],
-    [
-      "says that a Secret is in the way",
-      connected({ state: { kind: "conflict", secret } }),
-      "Conflict 2/2/0/0",
-    ],
+    ["says that the outbox is full", connected({ state: "full" }), "OutboxFull 2/2/0/0"],
+    ["says that a Secret is in the way", connected({ state: "conflict" }), "Conflict 2/2/0/0"],
     [
       "is in progress until the outbox has it",
-      connected({ state: { kind: "missing", offered }, report: undefined }),
+      connected({ state: "missing", report: undefined }),
       "Progressing 0/0/0/0",
     ],
     [
       "is in progress while the outbox has something else",
-      connected({ state: { kind: "differs", offered, secret } }),
+      connected({ state: "differs" }),
       "Progressing 2/2/0/0",
     ],
     [
       "says why the outbox does not have it",
       connected({
-        state: { kind: "missing", offered },
+        state: "missing",
         report: undefined,
         failure: { reason: "Forbidden", message: "quota" },
       }),
@@ -129,7 +109,7 @@ describe("the status of a source in a connected cluster", () => {
     ],
     [
       "is in progress until the agent reports what is offered now",
-      connected({ resourceVersion: "8" }),
+      connected({ secret: observedMetadata({ resourceVersion: "8" }) }),
       "Progressing 2/2/0/0",
     ],
     [
@@ -165,7 +145,7 @@ describe("the status of a source in a connected cluster", () => {
     ],
     [
       "says that the agent is not heard, where it has not seen the offer",
-      connected({ resourceVersion: "8", agent: unreachable }),
+      connected({ secret: observedMetadata({ resourceVersion: "8" }), agent: unreachable }),
       "ClusterUnreachable 2/2/0/0",
     ],
     [
@@ -192,28 +172,28 @@ describe("the status of a source in a connected cluster", () => {
   test("has a message that says what to do, and is bounded", () => {
     const message = (observed: ObservedClusterSync) =>
       summarizeClusters(source, [observed]).clusters[0]?.message;
-    expect(message({ kind: "no-outbox", name: "east" })).toBe(
-      "the cluster has no outbox; run kubectl latchkey cluster connect east",
+    expect(message(noOutbox)).toBe(
+      'Namespace "latchkey-cluster-east" does not exist; run kubectl latchkey cluster connect east',
     );
-    expect(message({ kind: "unknown", name: "east" })).toBe(
-      'no connected cluster has the name "east"',
+    expect(message(unknown)).toBe(
+      'no connected cluster has the name "east". Correct the list, or run kubectl latchkey cluster connect east',
     );
     expect(message(connected({ report: failed }))).toBe("pay/db: quota");
     expect(message(connected({ report: reported({ synced: 0 }) }))).toBe("");
-    expect(message(connected({ state: { kind: "full", offered } }))).toBe(
-      "the outbox of the cluster has the maximum of bytes",
+    expect(message(connected({ state: "full" }))).toBe(
+      "the outbox of the cluster has the maximum of bytes; share less with it",
     );
-    expect(message(connected({ state: { kind: "conflict", secret } }))).toBe(
+    expect(message(connected({ state: "conflict" }))).toBe(
       "a Secret in the outbox is not managed by Latchkey; delete it",
     );
-    expect(message(connected({ state: { kind: "missing", offered } }))).toBe(
+    expect(message(connected({ state: "missing" }))).toBe(
       "the Secret in the outbox is being written",
     );
     expect(message(connected({ report: failed, agent: unreachable }))).toMatch(
-      /^the agent of the cluster has not reported for 90 s or longer; check it/,
+      /^the agent of the cluster has not reported for 90 s or longer; look at its log/,
     );
     const long = { reason: "Invalid", message: `${"x".repeat(255)}😀` };
-    const cut = message(connected({ state: { kind: "missing", offered }, failure: long }));
+    const cut = message(connected({ state: "missing", failure: long }));
     expect(cut).toHaveLength(256);
     expect(cut?.isWellFormed()).toBe(true);
   });
@@ -221,7 +201,7 @@ describe("the status of a source in a connected cluster", () => {
 
 /** A cluster of this name with a report. */
 const named = (name: string, report: SourceReport | undefined) =>
-  connected({ cluster: { ...east, name }, report });
+  connected({ name, connected: { ...east, name }, report });
 
 describe("the status of a source", () => {
   test("lists at most 20 clusters, what failed first, then what is in progress", () => {
@@ -329,7 +309,7 @@ describe("the condition ClustersSynced", () => {
       "is False while a cluster is in progress",
       [named("west", reported()), connected({ report: undefined })],
       {},
-      'False Progressing: 1 of 2 connected clusters are synced, first: cluster "east": the agent of the cluster has not reported yet',
+      'False Progressing: 1 of 2 connected clusters are synced, first: cluster "east": the agent of the cluster has not reported of this revision yet',
     ],
     [
       "names what failed",
@@ -358,19 +338,16 @@ describe("the condition ClustersSynced", () => {
     ...{ seen: fc.constantFrom("7", "6"), desired: counts, synced: counts },
     ...{ conflicts: counts, failed: counts },
   });
-  const states = fc.constantFrom<OutboxState>(
-    { kind: "current", offered },
-    { kind: "full", offered },
-    { kind: "conflict", secret },
-    { kind: "missing", offered },
-    { kind: "unknown", withdrawn },
-    { kind: "waiting", secret: tombstoneFor(source) },
+  const states = fc.constantFrom<OutboxState["kind"]>(
+    "current",
+    "full",
+    "conflict",
+    "missing",
+    "unknown",
+    "waiting",
   );
   const clusters = fc.oneof(
-    fc.constantFrom<ObservedClusterSync>(
-      { kind: "unknown", name: "x" },
-      { kind: "no-outbox", name: "x" },
-    ),
+    fc.constantFrom(unknown, noOutbox),
     fc
       .record({
         report: fc.option(reports, { nil: undefined }),
@@ -387,8 +364,9 @@ describe("the condition ClustersSynced", () => {
         const { status, reason } = clustersCondition(source, summary);
         const isWell = observed.every(
           (one) =>
-            one.kind === "connected" &&
-            one.state.kind === "current" &&
+            one.connected !== undefined &&
+            one.namespace !== undefined &&
+            one.state === "current" &&
             one.report?.seen === "7" &&
             one.report.synced === one.report.desired &&
             one.report.conflicts + one.report.failed === 0,

@@ -88,12 +88,17 @@ describe("the answer for a SharedSecret in a cluster", () => {
 
   test.for<Case>([
     ["everything is there", {}, "ok Arrives", "2 of 2 targets there synced"],
-    ["no such cluster", { connected: undefined }, "problem ClusterUnknown", 'No cluster "east"'],
+    [
+      "no such cluster",
+      { connected: undefined },
+      "problem ClusterUnknown",
+      'no connected cluster has the name "east"',
+    ],
     [
       "its project is not let in",
       lets("pay"),
       "problem ProjectNotLetIn",
-      'Cluster "east" does not let project "web" in.',
+      'the cluster does not let project "web" in',
     ],
     ["no project is let in", lets(), "problem ProjectNotLetIn", "does not let project"],
     ["all projects are let in", lets("*"), "ok Arrives", "2 of 2"],
@@ -134,19 +139,19 @@ describe("the answer for a SharedSecret in a cluster", () => {
       "problem Failed",
       "writes nothing: look there",
     ],
-    ["nothing in the outbox yet", { secrets: [] }, "unknown Progressing", "has not written it"],
+    ["nothing in the outbox yet", { secrets: [] }, "unknown Progressing", "is being written"],
     [
       "a report of an older offer",
       { reports: [report({ seen: "4" })] },
       "unknown Progressing",
-      "has not reported of its revision yet, which is 60 s old",
+      "has not reported of this revision yet, which is 60 s old",
     ],
-    ["no report", { reports: [] }, "unknown Progressing", "has not reported of its revision"],
+    ["no report", { reports: [] }, "unknown Progressing", "has not reported of this revision"],
     [
       "no namespace asks",
       { reports: [report({ desired: 0, synced: 0 })] },
       "problem NoTargets",
-      "No namespace there",
+      "no namespace there",
     ],
     [
       "a conflict",
