@@ -1,11 +1,11 @@
 import type { ObjectRef } from "../../api/object.ts";
 import { recordAt } from "../../api/parse.ts";
 import { type Resource, resources } from "../../api/resources.ts";
+import { outboxEntryOf } from "../../domain/outbox/outbox-entry.ts";
 import { outboxName, outboxNamespace } from "../../domain/outbox/outbox-names.ts";
 import { marksAsRead, marksAsWritten } from "../../domain/outbox/swapped-marks.ts";
 import type { Client } from "../../kube/client/client.ts";
 import { KubeError } from "../../kube/client/kube-error.ts";
-import { readEntry } from "./outbox-entry.ts";
 
 /** The clients of both clusters, and the name of the connected one. */
 interface ClientPair {
@@ -59,7 +59,7 @@ async function readSource(
   { central, cluster }: Pick<ClientPair, "central" | "cluster">,
 ): Promise<unknown> {
   const [namespace, name] = [outboxNamespace(cluster), outboxName(ref)];
-  const entry = readEntry(await central.get(resources.secrets, { namespace, name }));
+  const entry = outboxEntryOf(await central.get(resources.secrets, { namespace, name }));
   if (entry !== undefined) return entry;
   throw new KubeError(`Secret ${namespace}/${name} is no entry of an outbox`, {
     code: "NotFound",

@@ -1,13 +1,13 @@
 import { keyOf } from "../../api/object.ts";
 import { labels } from "../../api/names.ts";
 import { resources } from "../../api/resources.ts";
+import { outboxEntryOf } from "../../domain/outbox/outbox-entry.ts";
 import { outboxName, outboxNamespace } from "../../domain/outbox/outbox-names.ts";
 import { marksAsRead, swappedSelector } from "../../domain/outbox/swapped-marks.ts";
 import type { ListOptions } from "../../kube/informer/list-options.ts";
 import type { ListWatch } from "../../kube/informer/list-watch.ts";
 import { rawKey, rawVersion } from "../../kube/informer/raw-object.ts";
 import type { WatchEvent } from "../../kube/informer/watch-stream.ts";
-import { readEntry } from "./outbox-entry.ts";
 
 /** Maximum number of entries of an outbox: another administrator decides how many there are. */
 export const mostEntries = 20_000;
@@ -85,7 +85,7 @@ export function outboxListWatch(
     version: () => central.version(outbox),
     async get(_, ref) {
       const found = await central.get(outbox, { namespace, name: outboxName(ref) });
-      const entry = found === undefined ? undefined : readEntry(found);
+      const entry = found === undefined ? undefined : outboxEntryOf(found);
       return entry === undefined || rawKey(entry) !== keyOf(ref) ? undefined : entry;
     },
   };
@@ -95,7 +95,7 @@ export function outboxListWatch(
 function entryEvent(event: WatchEvent): WatchEvent | undefined {
   const { type, object } = event;
   if (type === "BOOKMARK") return event;
-  const entry = readEntry(object);
+  const entry = outboxEntryOf(object);
   return entry === undefined ? undefined : { type, object: entry };
 }
 

@@ -4,22 +4,18 @@ import { syncList } from "../sync/option-items.ts";
 import { isSourceUid, outboxName } from "./outbox-names.ts";
 import { outboxFormat, passedOptions, sourceOfOutbox } from "./outbox-secret.ts";
 
-/** What an outbox says of one source to an agent; another administrator writes it. */
-type OutboxEntry =
-  /**
-   * The source, as if it were a SharedSecret of the central cluster; `unsupported` names what this
-   * version does not know, so that its copies stay as they are.
-   */
-  | { readonly kind: "source"; readonly sharedSecret: unknown; readonly unsupported?: string }
-  /** Everything that was made of the source is to be removed: a SharedSecret that names nothing. */
-  | { readonly kind: "withdrawn"; readonly sharedSecret: unknown; readonly uid: string };
+/** Maximum characters of the options of an entry; the central cluster reads no larger ones. */
+const mostOptionText = 64 * 1024;
 
 /**
- * Reads a Secret of an outbox as an agent: a SharedSecret with the namespace, name and uid of the
- * source, and the resourceVersion of the Secret. Undefined for a Secret that is no valid entry,
- * which means nothing: one that names no project, too, because only `withdrawn` takes copies away.
+ * Reads a Secret of an outbox, which another administrator writes, as an agent: a SharedSecret with
+ * the namespace, name and uid of the source, and the resourceVersion of the Secret. Its field
+ * `unsupported` names what this version does not know, so that its copies stay as they are. A
+ * source that is withdrawn is a SharedSecret that names nothing. Undefined for a Secret that is no
+ * valid entry, which means nothing: one that names no project, too, because only `withdrawn` takes
+ * copies away.
  */
-export function outboxEntryOf(raw: unknown): OutboxEntry | undefined {
+export function outboxEntryOf(raw: unknown): object | undefined {
   const metadata = recordAt(raw, "metadata");
   const given = stringMapAt(metadata, "annotations");
   const uid = stringMapAt(metadata, "labels")[labels.outboxUid] ?? "";
@@ -37,20 +33,17 @@ export function outboxEntryOf(raw: unknown): OutboxEntry | undefined {
   const isOfFormat = given[annotations.outboxFormat] === outboxFormat;
   const withdrawn = given[annotations.withdrawn];
   if (withdrawn !== undefined && isOfFormat)
-    return withdrawn === uid
-      ? { kind: "withdrawn", uid, sharedSecret: { metadata: common, spec: { data: {} } } }
-      : undefined;
+    return withdrawn === uid ? { metadata: common, spec: { data: {} } } : undefined;
   if (isOfFormat && namesNoProject(given)) return undefined;
   const options = Object.entries(given).filter(([key]) => isOption(key));
+  const size = options.reduce((sum, pair) => sum + pair.join("").length, 0);
+  if (size > mostOptionText) return undefined;
   const unsupported = isOfFormat
     ? options.find(([key]) => !isKnown(key))?.[0]
     : annotations.outboxFormat;
   return {
-    kind: "source",
-    sharedSecret: {
-      metadata: { ...common, annotations: Object.fromEntries(options) },
-      spec: { data: recordAt(raw, "data") },
-    },
+    metadata: { ...common, annotations: Object.fromEntries(options) },
+    spec: { data: recordAt(raw, "data") },
     ...(unsupported === undefined ? {} : { unsupported }),
   };
 }
