@@ -44,7 +44,7 @@ export interface WatchedKind<T> {
   readonly isReadOnly?: boolean;
   /**
    * Whether a process works without the kind, such as after an upgrade that did not extend its
-   * rights: a warning then says so.
+   * rights: a warning then says so, and a new leader waits for it for some seconds alone.
    */
   readonly isOptional?: boolean;
   /** The lists of every replica that are made of objects of the kind. */
@@ -60,7 +60,7 @@ export interface WatchedKind<T> {
 
 /**
  * Watches a kind and returns its store; with `from`, in another API server, which may be away for
- * days without making the process unready.
+ * days: unlike for an optional kind, no leader waits, and the caller says that it is not heard.
  */
 export type Watch = <T>(kind: WatchedKind<T>, from?: InformerDeps) => ReadStore<T>;
 
