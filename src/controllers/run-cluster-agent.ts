@@ -1,6 +1,6 @@
 import type { Clock } from "../runtime/clock.ts";
 import { cachedAuthorization, type Credentials } from "../kube/credentials/credentials.ts";
-import { loadCredentials } from "../kube/credentials/load-credentials.ts";
+import { foreignCredentials, loadCredentials } from "../kube/credentials/load-credentials.ts";
 import { readEnvironment, uniqueIdentity } from "../runtime/environment.ts";
 import {
   type AssembledProcess,
@@ -45,11 +45,10 @@ async function assembleProcess(
  * counts from the next start.
  */
 async function centralCredentials(
-  { centralKubeconfig }: ClusterAgentConfig,
+  { centralKubeconfig = "" }: ClusterAgentConfig,
   clock: Clock,
 ): Promise<Credentials> {
-  const load = () =>
-    loadCredentials({ kubeconfig: centralKubeconfig, env: readEnvironment() }, clock);
+  const load = () => foreignCredentials(centralKubeconfig, clock);
   const first = await load();
   const read = async () => ({ header: await (await load()).authorization() });
   return { ...first, ...cachedAuthorization(read, clock) };

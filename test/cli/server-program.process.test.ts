@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, describe, expect, test } from "vitest";
+import { writeKubeconfig } from "../support/kubeconfig.ts";
 
 const repository = join(import.meta.dirname, "..", "..");
 const directory = mkdtempSync(join(tmpdir(), "latchkey-main-"));
@@ -84,6 +85,18 @@ describe("an invalid command line prints one sentence and exits with 2", () => {
       ),
     ).toEqual([]);
   });
+});
+
+test("latchkey cluster-agent sends no file of its own to the central cluster", async () => {
+  const [local, central] = [join(directory, "local"), join(directory, "central")];
+  const cluster = { url: "http://127.0.0.1:1", certificateAuthority: "" };
+  writeKubeconfig(local, cluster, { agent: { token: "local" } });
+  writeKubeconfig(central, cluster, { agent: { tokenFile: local } });
+  const { code, stderr } = await latchkey(
+    ["cluster-agent", "--cluster-name=east", `--central-kubeconfig=${central}`],
+    { env: { KUBECONFIG: local } },
+  );
+  expect([code, stderr]).toEqual([2, expect.stringContaining("names a program or a file")]);
 });
 
 describe("a process loads only what it needs", () => {

@@ -9,6 +9,7 @@ import {
   bearerFrom,
   cachedAuthorization,
 } from "./credentials.ts";
+import type { KubeconfigChoice } from "./kubeconfig.ts";
 
 /** What decides about the credentials of a process. */
 interface CredentialsSource {
@@ -26,7 +27,7 @@ export async function loadCredentials(
   { kubeconfig, env }: CredentialsSource,
   clock: Clock,
 ): Promise<Credentials> {
-  if (kubeconfig !== undefined) return processCredentials(kubeconfig, { env, clock });
+  if (kubeconfig !== undefined) return processCredentials(kubeconfig, { env, clock, of: "this" });
   const { KUBERNETES_SERVICE_HOST: host = "", KUBERNETES_SERVICE_PORT: port = "" } = env;
   if (host !== "" && port !== "") return podCredentials({ host, port }, clock);
   throw new CredentialsError(
@@ -35,10 +36,28 @@ export async function loadCredentials(
   );
 }
 
+/**
+ * Reads the credentials of a kubeconfig that the administrator of another cluster has written. One
+ * that names a program or a file is rejected: the program would run as this process, and the file
+ * may have the token of its ServiceAccount, which the other cluster would get.
+ */
+export function foreignCredentials(kubeconfig: string, clock: Clock): Promise<Credentials> {
+  return processCredentials(kubeconfig, { env: {}, clock, of: "another" });
+}
+
+interface ProcessKubeconfig {
+  readonly env: Environment;
+  readonly clock: Clock;
+  /** Whose administrator has written the kubeconfig: that of this cluster, or of another one. */
+  readonly of: "this" | "another";
+}
+
+const foreignFix = "use the kubeconfig that kubectl latchkey cluster connect prints";
+
 /** Those of a kubeconfig, for a process: an error says which file it is. */
 async function processCredentials(
   path: string,
-  { env, clock }: { readonly env: Environment; readonly clock: Clock },
+  { env, clock, of }: ProcessKubeconfig,
 ): Promise<Credentials> {
   // In a pod, two files are enough: a parser of YAML is not needed.
   const { chooseKubeconfig, readKubeconfigFiles } = await import("./kubeconfig.ts");
@@ -46,6 +65,10 @@ async function processCredentials(
   try {
     const choice = chooseKubeconfig(readKubeconfigFiles(path, env), {});
     if (typeof choice === "string") throw new CredentialsError(choice);
+    if (of === "another" && namesFiles(choice))
+      throw new CredentialsError(
+        "the kubeconfig names a program or a file instead of having the credential in it",
+      );
     if (choice.server.startsWith("http:") && !choice.insecureSkipTlsVerify)
       throw new CredentialsError(
         `the kubeconfig has the server "${choice.server}" without TLS, ` +
@@ -56,8 +79,18 @@ async function processCredentials(
     if (!(error instanceof CredentialsError)) throw error;
     throw new CredentialsError(
       error.problem.replace("the kubeconfig", () => `kubeconfig "${path}"`),
+      of === "another" ? foreignFix : undefined,
     );
   }
+}
+
+function namesFiles(choice: KubeconfigChoice): boolean {
+  const { credential, certificateAuthority, clientCertificate, clientKey } = choice;
+  return (
+    credential.kind === "exec" ||
+    credential.kind === "token-file" ||
+    [certificateAuthority, clientCertificate, clientKey].some((pem) => pem?.kind === "file")
+  );
 }
 
 const serviceAccountDirectory = "/var/run/secrets/kubernetes.io/serviceaccount";

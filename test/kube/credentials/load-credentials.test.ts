@@ -3,7 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
-import { loadCredentials, podCredentials } from "../../../src/kube/credentials/load-credentials.ts";
+import {
+  foreignCredentials,
+  loadCredentials,
+  podCredentials,
+} from "../../../src/kube/credentials/load-credentials.ts";
 import { TestClock } from "../../support/test-clock.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "latchkey-load-"));
@@ -40,6 +44,44 @@ test("credentials require a kubeconfig or a pod", async () => {
   ).rejects.toThrow(
     "no kubeconfig is set and this is not a pod (KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set); set --kubeconfig",
   );
+});
+
+describe("a kubeconfig of another cluster", () => {
+  const own = join(directory, "own-token");
+  writeFileSync(own, "own");
+  /** Writes a kubeconfig with these fields of its cluster and its user, and reads it. */
+  const read = (cluster: object, user: object) => {
+    const path = join(directory, "foreign");
+    const content = {
+      "current-context": "a",
+      clusters: [{ name: "a", cluster: { server: "https://a.example.com", ...cluster } }],
+      contexts: [{ name: "a", context: { cluster: "a", user: "a" } }],
+      users: [{ name: "a", user }],
+    };
+    writeFileSync(path, JSON.stringify(content));
+    return foreignCredentials(path, new TestClock());
+  };
+
+  test("has its credential and certificates in it", async () => {
+    const data = Buffer.from("PEM").toString("base64");
+    const { authorization } = await read({ "certificate-authority-data": data }, { token: "one" });
+    expect(await authorization()).toBe("Bearer one");
+    const certificate = { "client-certificate-data": data, "client-key-data": data };
+    expect((await read({}, certificate)).tls).toMatchObject({ cert: "PEM", key: "PEM" });
+  });
+
+  test.each<[string, object, object]>([
+    ["token file, which may be that of this process", {}, { tokenFile: own }],
+    ["token file beside a token", {}, { token: "one", tokenFile: own }],
+    ["program", {}, { exec: { command: "/bin/sh" } }],
+    ["client certificate", {}, { "client-certificate": own, "client-key-data": "UEVN" }],
+    ["client key", {}, { "client-certificate-data": "UEVN", "client-key": own }],
+    ["certificate of the server", { "certificate-authority": own }, { token: "one" }],
+  ])("must not name a %s", async (_what, cluster, user) => {
+    await expect(read(cluster, user)).rejects.toThrow(
+      /foreign" names a program or a file.*; use the kubeconfig that kubectl latchkey cluster/,
+    );
+  });
 });
 
 /** Packages that a process loads for credentials. */
