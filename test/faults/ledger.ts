@@ -91,7 +91,9 @@ export class Ledger {
     const [rule] = listAt(object, "rules");
     const requester = isRecord(annotated) ? stringAt(annotated, annotations.requester) : undefined;
     const source = isRecord(annotated) ? stringAt(annotated, annotations.source) : undefined;
-    if (requester !== undefined) this.#aliases.set(name, `grant for ${requester}`);
+    if (source !== undefined && stringAt(given, labels.outboxUid) !== undefined)
+      this.#aliases.set(name, `entry of ${source}`);
+    else if (requester !== undefined) this.#aliases.set(name, `grant for ${requester}`);
     else if (source !== undefined && rule !== undefined) {
       this.#aliases.set(
         name,

@@ -126,7 +126,8 @@ export const controllerSettings = {
   quotaExempt: [],
   requireSyncFrom: false,
   copyKeys: [],
-  maximumOutboxBytes: 256 * 1024 ** 2,
+  // Small, so that a scenario fills an outbox.
+  maximumOutboxBytes: 4_096,
   grantSettleTime: 2_000,
   workers: 16,
   writers: 16,

@@ -1,4 +1,5 @@
 import { components, labels, revokedTokensName } from "../../src/api/names.ts";
+import { clustersNamespace } from "../../src/domain/gateway/connected-cluster.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { encodeBody } from "../../src/kube/client/request-body.ts";
 import { connectorKeySecret } from "../../src/tokens/connector-data.ts";
@@ -10,6 +11,7 @@ const leasesOf = (system: string) => `/apis/coordination.k8s.io/v1/namespaces/${
 const secretsOf = (system: string) => `/api/v1/namespaces/${system}/secrets`;
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 const api = "/apis/management.service/v1";
+const clusterSecrets = `/api/v1/secrets?labelSelector=${encodeURIComponent(labels.cluster)}`;
 const requesterHash = encodeURIComponent(labels.requesterHash);
 
 /** Plays runs one after the other, in namespaces that no other worker uses. */
@@ -28,6 +30,12 @@ export class Worker {
       method: "POST",
       path: "/api/v1/namespaces",
       body: { metadata: { name: `${name}-system` } },
+    });
+    // One for all workers.
+    await cluster.ask(admin, {
+      method: "POST",
+      path: "/api/v1/namespaces",
+      body: { metadata: { name: clustersNamespace } },
     });
     // Created by the first webhook that needs it, and kept, so that runs do not differ.
     await cluster.arrange({
@@ -58,7 +66,9 @@ export class Worker {
       `${rbac}/clusterrolebindings?labelSelector=${requesterHash}`,
     ];
     await Promise.all(
-      [...clusterWide, `${api}/sharedsecrets`].map((path) => this.#removeAll(view, path)),
+      [...clusterWide, `${api}/sharedsecrets`, clusterSecrets].map((path) =>
+        this.#removeAll(view, path),
+      ),
     );
     const namespaces = listAt(
       await this.cluster.arrange({ method: "GET", path: "/api/v1/namespaces" }),
@@ -107,6 +117,8 @@ export class Worker {
   async #removeNamespace(name: string): Promise<void> {
     const inside = [
       `/api/v1/namespaces/${name}/secrets`,
+      `/api/v1/namespaces/${name}/configmaps`,
+      `/apis/coordination.k8s.io/v1/namespaces/${name}/leases`,
       `${rbac}/namespaces/${name}/roles`,
       `${rbac}/namespaces/${name}/rolebindings`,
       `/apis/events.k8s.io/v1/namespaces/${name}/events`,

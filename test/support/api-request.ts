@@ -17,7 +17,7 @@ export interface ApiRequest {
 }
 
 const pattern =
-  /^\/(?:api\/v1|apis\/[^/]+\/[^/]+)(?:\/namespaces\/([^/]+)(?=\/))?\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/;
+  /^\/(?:api\/v1|apis\/[^/]+\/[^/]+)(?:\/namespaces\/([^/]+)(?=\/(?!finalize$)))?\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/;
 
 /** Reads method and path (Kubernetes API concepts, "Resource URIs"). */
 export function apiRequest({

@@ -9,6 +9,7 @@ import {
 } from "../../src/api/parse.ts";
 import type { DedicatedCluster } from "./dedicated-cluster.ts";
 import { get } from "./cluster-connection.ts";
+import { isNameOf } from "./visible-objects.ts";
 
 const collections = [
   `/apis/${apiVersion}/sharedsecrets`,
@@ -65,7 +66,10 @@ export async function snapshotOf(
   const objects = lists
     .flatMap((list) => listAt(list, "items").map((item) => ({ kind: list.kind, item })))
     .filter(({ item }) => belongsTo(p, item));
-  const aliases = new Map(objects.flatMap(({ item }) => aliasesOf(item)));
+  // The source of an entry of an outbox may exist, or not any more.
+  const aliases = new Map(
+    [entryAliasesOf, aliasesOf].flatMap((of) => objects.flatMap(({ item }) => of(item))),
+  );
   const texts = objects
     .filter(({ kind, item }) => kind !== "EventList" || stringAt(item, "reason") === "Expired")
     .map(({ kind, item }) => textOf({ ...essence(item), kind }));
@@ -79,7 +83,7 @@ function belongsTo(p: string, item: unknown): boolean {
     stringAt(metadata, "name"),
     stringAt(recordAt(metadata, "annotations"), annotations.requester),
   ];
-  return names.some((name) => name?.startsWith(`${p}-`));
+  return names.some((name) => isNameOf(`${p}-`, name));
 }
 
 /**
@@ -102,6 +106,18 @@ function aliasesOf(item: unknown): readonly (readonly [string, string])[] {
       name,
       `role for ${source} to ${stringsAt(rule, "verbs").join(" ")} ${stringsAt(rule, "resources").join(" ")}`,
     ],
+  ];
+}
+
+/** The name of an entry of an outbox, a hash, and the uid of its source. */
+function entryAliasesOf(item: unknown): readonly (readonly [string, string])[] {
+  const metadata = recordAt(item, "metadata");
+  const uid = stringAt(recordAt(metadata, "labels"), labels.outboxUid);
+  const source = stringAt(recordAt(metadata, "annotations"), annotations.source);
+  if (uid === undefined || source === undefined) return [];
+  return [
+    [uid, `uid of a former ${source}`],
+    [stringAt(metadata, "name") ?? "", `entry of ${source}`],
   ];
 }
 

@@ -1,4 +1,5 @@
-import { annotations } from "../../src/api/names.ts";
+import { annotations, outboxNamespacePrefix } from "../../src/api/names.ts";
+import { clustersNamespace } from "../../src/domain/gateway/connected-cluster.ts";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
 
 /** The part of the cluster that belongs to one run, independent of parallel and earlier runs. */
@@ -14,7 +15,13 @@ export function isVisible({ prefix, system }: View, plural: string, object: unkn
   if (plural.endsWith("policies") || plural.endsWith("policybindings")) return true;
   const metadata = recordAt(object, "metadata");
   const namespace = stringAt(metadata, "namespace");
-  if (namespace !== undefined) return namespace === system || namespace.startsWith(prefix);
+  if (namespace !== undefined && namespace !== clustersNamespace)
+    return namespace === system || isNameOf(prefix, namespace);
   const requester = stringAt(recordAt(metadata, "annotations"), annotations.requester);
-  return [stringAt(metadata, "name"), requester].some((name) => name?.startsWith(prefix));
+  return [stringAt(metadata, "name"), requester].some((name) => isNameOf(prefix, name));
+}
+
+/** Whether a name is of the run with this prefix, or that of an outbox of a cluster of the run. */
+export function isNameOf(prefix: string, name: string | undefined): boolean {
+  return [prefix, outboxNamespacePrefix + prefix].some((start) => name?.startsWith(start) === true);
 }
