@@ -3,7 +3,7 @@ import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 import type { View } from "../support/visible-objects.ts";
 import type { Logbook } from "./logbook.ts";
 import type { ProgramName } from "./programs.ts";
-import type { Change, WithKey } from "./scenario.ts";
+import type { Change, WithObject } from "./scenario.ts";
 import type { Step } from "../support/actions.ts";
 
 /** One of Latchkey's programs behind its own proxy. */
@@ -42,7 +42,7 @@ export interface Backend<I extends Instance = Instance> {
   /** Waits before a request is repeated; throws after too many failures. */
   beforeRetry(tries: number, last: string): Promise<void>;
   /** Runs a change of a scenario that is more than requests. */
-  change(change: Exclude<Change, Step | WithKey>): Promise<void>;
+  change(change: Exclude<Change, Step | WithObject>): Promise<void>;
 }
 
 /** The type of the instances of a backend. */

@@ -13,7 +13,7 @@ import {
 } from "./programs.ts";
 import { Run } from "./run.ts";
 import { RunClock } from "./run-clock.ts";
-import type { Change, WithKey } from "./scenario.ts";
+import type { Change, WithObject } from "./scenario.ts";
 import type { Step } from "../support/actions.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { performKeyAction } from "./key-actions.ts";
@@ -213,7 +213,7 @@ export class InProcessBackend implements Backend<InProcessInstance> {
     if (tries > 3) await this.jump();
   }
 
-  async change(change: Exclude<Change, Step | WithKey>): Promise<void> {
+  async change(change: Exclude<Change, Step | WithObject>): Promise<void> {
     if ("use" in change || "admit" in change)
       await performKeyAction(this, this.#context.cluster, change);
     else if ("passMs" in change) await this.pass(change.passMs);

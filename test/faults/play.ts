@@ -1,3 +1,5 @@
+import type { Step } from "../support/actions.ts";
+import { get } from "../support/cluster-connection.ts";
 import { snapshotOf, type Snapshot } from "../support/snapshot.ts";
 import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 import type { View } from "../support/visible-objects.ts";
@@ -5,7 +7,7 @@ import type { Backend } from "./backend.ts";
 import { FaultInjector, type Injection } from "./fault-injector.ts";
 import type { Counts } from "./ledger.ts";
 import type { Run } from "./run.ts";
-import { isStep, type Scenario } from "./scenario.ts";
+import { isStep, type Scenario, type WithObject } from "./scenario.ts";
 import { revokedStateOf } from "./revoked-state.ts";
 import { webhookStateOf } from "./webhook-state.ts";
 import type { Worker } from "./worker.ts";
@@ -54,17 +56,22 @@ export async function playScenario<B extends Backend>({
   let late: readonly string[] = [];
   let calls: readonly string[] = [];
   let endState: Snapshot = [];
+  const perform = async (change: Step | WithObject) =>
+    run.perform(
+      isStep(change)
+        ? change
+        : change.step((await worker.cluster.arrange(get(change.withObject))).metadata),
+    );
   const play = async () => {
-    for (const action of scenario.grounds(view)) await run.perform([action]);
+    for (const ground of scenario.grounds(view))
+      await perform("withObject" in ground ? ground : [ground]);
     await backend.startMissing();
     await run.settle();
     const made = logbook.ledger.asked.length;
     injector.arm();
     for (const [index, change] of changes.entries()) {
       await injector.beforeChange(index + 1);
-      if (isStep(change)) await run.perform(change);
-      else if ("withKey" in change)
-        await run.perform(change.step(await uidOf(worker.cluster, change.withKey)));
+      if (isStep(change) || "withObject" in change) await perform(change);
       else await backend.change(change);
       await backend.startMissing();
       await run.settle();
@@ -90,10 +97,6 @@ export async function playScenario<B extends Backend>({
     injectedAt: injector.injectedAt,
     trace: logbook.ledger.trace,
   };
-}
-
-async function uidOf(cluster: ProxiedCluster, path: string): Promise<string> {
-  return String((await cluster.arrange({ method: "GET", path })).metadata["uid"]);
 }
 
 /** The actions of a run, and its environment. */

@@ -5,7 +5,7 @@ import { untilStill } from "../support/until-still.ts";
 import { type Backend, type BackendContext, neverSettles, type Start } from "./backend.ts";
 import { type LeaseSeconds, ProcessInstance } from "./process-instance.ts";
 import { Run } from "./run.ts";
-import type { Change, WithKey } from "./scenario.ts";
+import type { Change, WithObject } from "./scenario.ts";
 import type { Step } from "../support/actions.ts";
 
 /** Options of real processes. */
@@ -104,7 +104,7 @@ export class ProcessBackend implements Backend<ProcessInstance> {
     await pause(times.between);
   }
 
-  async change(change: Exclude<Change, Step | WithKey>): Promise<void> {
+  async change(change: Exclude<Change, Step | WithObject>): Promise<void> {
     if ("nextSecond" in change) await pause(1_000);
     else if ("outageMs" in change) {
       const lasting = this.instances.filter(({ isPaused }) => !isPaused);

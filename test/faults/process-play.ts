@@ -55,7 +55,8 @@ export async function playProcess({
 
 function hastened(change: Change): Change {
   if ("outageMs" in change) return { outageMs: change.outageMs / haste };
-  if ("withKey" in change) return { ...change, step: (uid) => shortened(change.step(uid)) };
+  if ("withObject" in change)
+    return { ...change, step: (metadata) => shortened(change.step(metadata)) };
   return isStep(change) ? shortened(change) : change;
 }
 

@@ -1,4 +1,5 @@
-import type { Step } from "../support/actions.ts";
+import type { Action, Step } from "../support/actions.ts";
+import type { Answer } from "../support/cluster-connection.ts";
 import type { View } from "../support/visible-objects.ts";
 import type { ProgramName } from "./programs.ts";
 import type { Admission, Use } from "./key-actions.ts";
@@ -7,12 +8,12 @@ import type { Admission, Use } from "./key-actions.ts";
  * A change while the programs run: requests that are sent in parallel, time without a controller,
  * or the next second (creation timestamps, which decide which object is older, have whole seconds).
  */
-export type Change = Step | Interval | Use | Admission | WithKey;
+export type Change = Step | Interval | Use | Admission | WithObject;
 
-/** Requests that name an access key by its uid: that of the key at this path. */
-export interface WithKey {
-  readonly withKey: string;
-  readonly step: (uid: string) => Step;
+/** Requests that say something of the object at this path, as it is by then. */
+export interface WithObject {
+  readonly withObject: string;
+  readonly step: (metadata: Answer["metadata"]) => Step;
 }
 
 /** Time without requests of users: without any process, step by step, or at once. */
@@ -40,8 +41,8 @@ export interface Scenario {
    */
   readonly programs?: readonly ProgramName[];
   readonly retryAllowance?: RetryAllowance;
-  /** Created before the controller starts. */
-  readonly grounds: (view: View) => Step;
+  /** Created before the controller starts, one after the other. */
+  readonly grounds: (view: View) => readonly (Action | WithObject)[];
   /** Made one after the other, each after the system has become idle. */
   readonly changes: (view: View) => readonly Change[];
 }

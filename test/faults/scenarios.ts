@@ -9,14 +9,13 @@ import {
   type Step,
 } from "../support/actions.ts";
 import type { Caller } from "../support/cluster-connection.ts";
-import type { Scenario, WithKey } from "./scenario.ts";
+import { ofClusters } from "./cluster-scenarios.ts";
+import type { Scenario, WithObject } from "./scenario.ts";
+import { api, data, db, home, namespace, sharedSecret, to } from "./scenario-objects.ts";
 import type { View } from "../support/visible-objects.ts";
 import type { Admission, Use } from "./key-actions.ts";
 
-const api = `/apis/${apiVersion}`;
 const dayMs = 24 * 3_600_000;
-const base64 = (text: string) => Buffer.from(text).toString("base64");
-const data = (text: string) => ({ data: { password: base64(text), user: base64("somebody") } });
 const readers = { name: "readers", verbs: ["get"], teams: ["devs"] };
 const editors = {
   name: "editors",
@@ -24,21 +23,10 @@ const editors = {
   users: ["carol", "dave"],
   subresources: ["status"],
 };
-const to = (projects: string) => ({ annotations: { [annotations.syncToProjects]: projects } });
-const namespace = ({ prefix }: View, name: string, project?: string) =>
-  create("/api/v1/namespaces", {
-    metadata: {
-      name: `${prefix}${name}`,
-      annotations: { [annotations.sync]: "enabled" },
-      ...(project === undefined ? {} : { labels: { [labels.project]: `${prefix}${project}` } }),
-    },
-  });
 const inProject = ({ prefix }: View, name: string, project: string | null) =>
   merge(`/api/v1/namespaces/${prefix}${name}`, {
     metadata: { labels: { [labels.project]: project === null ? null : `${prefix}${project}` } },
   });
-const collection = ({ prefix }: View) => `${api}/namespaces/${prefix}home/sharedsecrets`;
-const db = (view: View) => `${collection(view)}/db`;
 const copy = ({ prefix }: View, name: string) => `/api/v1/namespaces/${prefix}${name}/secrets/db`;
 const asking = ({ prefix }: View, name: string) =>
   `/api/v1/namespaces/${prefix}${name}/secrets/asking`;
@@ -51,13 +39,6 @@ const placeholder = ({ prefix }: View, name: string) =>
         [labels.sharedSecretNamespace]: `${prefix}home`,
       },
     },
-  });
-const sharedSecret = (view: View, spec: object, metadata: object = {}) =>
-  create(collection(view), {
-    apiVersion,
-    kind: "SharedSecret",
-    metadata: { name: "db", ...metadata },
-    spec,
   });
 const by = ({ prefix }: View, name = "alice"): Caller => ({
   user: `${prefix}${name}`,
@@ -89,17 +70,16 @@ const token = (view: View, ttl: number, requester: Caller = by(view)) =>
   );
 
 /** A token that was requested with the key `own`. */
-const childToken = (view: View): WithKey => ({
-  withKey: place(view, "ownedaccesskeys"),
-  step: (uid) => [
-    token(view, 3600, { ...by(view, "ci"), extra: { "management.service/key-id": [uid] } }),
+const childToken = (view: View): WithObject => ({
+  withObject: place(view, "ownedaccesskeys"),
+  step: ({ uid }) => [
+    token(view, 3600, { ...by(view, "ci"), extra: { "management.service/key-id": [String(uid)] } }),
   ],
 });
 const disabled = (view: View, value: boolean): Step => [
   merge(place(view, "ownedaccesskeys"), { spec: { disabled: value } }),
 ];
 
-const home = (view: View): Step => [namespace(view, "home")];
 const projects = (view: View): Step => [
   namespace(view, "home"),
   namespace(view, "web", "web"),
@@ -370,6 +350,7 @@ export const scenarios: readonly Scenario[] = [
       [remove(signingKeys(view))],
     ],
   },
+  ...ofClusters,
 ];
 
 function rotate(view: View): Action {
