@@ -67,7 +67,7 @@ export function chartsOf(kustomize: Kustomize): readonly Chart[] {
   return [managementChart(installed), connectedChart(installed)];
 }
 
-/** The management cluster: CRDs, RBAC, policies, controller and webhook, and the gateway. */
+/** The central cluster: CRDs, RBAC, policies, controller and webhook, and the gateway. */
 function managementChart(kustomize: Kustomize): Chart {
   const certManager = ["webhook-without-configuration"];
   const plain = sinceVersion(kustomize("default"), kustomize("before-1.36"));
@@ -174,7 +174,7 @@ function connectedChart(kustomize: Kustomize): Chart {
       ...monitoringValues,
       switchOf(
         "gateway.enabled",
-        "Create the account with which the gateway of the management cluster acts here",
+        "Create the account with which the gateway of the central cluster acts here",
       ),
       switchOf(
         "directEndpoint.enabled",

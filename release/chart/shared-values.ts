@@ -107,7 +107,7 @@ export const bindings = Object.entries(boundRoles)
   .map(([value, role]) => `{{- include "latchkey.binding" (list "${role}" .Values.${value}) }}\n`)
   .join("");
 
-/** Values of CRDs, of the roles to bind, and of cert-manager: in the management cluster. */
+/** Values of CRDs, of the roles to bind, and of cert-manager: in the central cluster. */
 export const managementValues: readonly Value[] = [
   switchOf("crds.enabled", "Install the CustomResourceDefinitions", true),
   switchOf(

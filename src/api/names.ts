@@ -60,12 +60,12 @@ export const agentUserPrefix = "latchkey-cluster-agent:";
 export const outboxSecretType = `${group}/outbox`;
 
 /**
- * The key of the management cluster in the list of connected clusters; no cluster has such a name,
+ * The key of the central cluster in the list of connected clusters; no cluster has such a name,
  * because a label value begins with a letter or digit.
  */
 export const managementEntry = "_management";
 
-/** The path at which the gateway serves the management cluster. */
+/** The path at which the gateway serves the central cluster. */
 export const managementPath = "/kubernetes/management";
 
 /**

@@ -27,7 +27,7 @@ export interface Destination {
 /** The API server of an upstream; undefined if no cluster of that name is connected. */
 export type FindUpstream = (upstream: Upstream) => GatewayUpstream | undefined;
 
-/** Finds the API server of the management cluster, or a connected one by its `upstreamName`. */
+/** Finds the API server of the central cluster, or a connected one by its `upstreamName`. */
 export function findUpstreamIn(
   management: GatewayUpstream,
   connected: (name: string) => GatewayUpstream | undefined,
@@ -39,7 +39,7 @@ export function findUpstreamIn(
 }
 
 /**
- * Where requests to an upstream are; undefined for the management cluster, whose namespaces the
+ * Where requests to an upstream are; undefined for the central cluster, whose namespaces the
  * cache of keys has.
  */
 export function locationsAt({ upstream, server }: Destination): RequestLocations | undefined {

@@ -29,7 +29,7 @@ export const revokedTokensList: PublishedList<RevokedList> = {
   order: (known, { seq }) => seqOrder(knownSeq(known), seq),
   olderProblem: ({ seq }, known = "") =>
     `its seq ${revocationSeqText(seq)} is older than ${known}, the last that was used; ` +
-    "if the management cluster was restored, " +
+    "if the central cluster was restored, " +
     "run kubectl latchkey rotate-signing-key --new-epoch there",
   sizeOf: ({ digests }) => digests.size,
 };

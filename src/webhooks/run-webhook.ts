@@ -41,7 +41,7 @@ export function runWebhook(config: WebhookConfig, process: ServerProcess): Promi
   );
 }
 
-/** The webhook of the management cluster, or with `--direct` the authorizer of a connected one. */
+/** The webhook of the central cluster, or with `--direct` the authorizer of a connected one. */
 function assemble(config: WebhookConfig, deps: ProcessConnectionDeps): WebhookAssembly {
   const direct = directWebhookConfig(config);
   if (direct !== undefined) {

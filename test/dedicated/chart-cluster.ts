@@ -21,7 +21,7 @@ export interface ChartProcesses {
 /** A control plane on which helm installs charts. */
 export interface ChartCluster {
   readonly cluster: DedicatedCluster;
-  /** The charts of these sources: of the management cluster, and of a connected one. */
+  /** The charts of these sources: of the central cluster, and of a connected one. */
   readonly chart: string;
   readonly connectedChart: string;
   /** Runs helm as the administrator; throws with what it prints if it fails. */

@@ -261,7 +261,7 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
     },
   );
 
-  it("gives a role the meaning that it has in the management cluster now", async () => {
+  it("gives a role the meaning that it has in the central cluster now", async () => {
     const name = unique("reader");
     const roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
     const readable = { apiGroups: [""], resources: ["configmaps"], verbs: ["list"] };
@@ -496,7 +496,7 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
     await anyone.close();
   });
 
-  it("still decides while the management cluster is away, also after a restart; and direct tokens are denied while the authorizer is away", async () => {
+  it("still decides while the central cluster is away, also after a restart; and direct tokens are denied while the authorizer is away", async () => {
     const [valid, revoked] = [await mint("valid"), await mint("gone")];
     await central.arrange(remove(tokenPath("gone")));
     await refusedAfter("its object was deleted", revoked);

@@ -48,7 +48,7 @@ export function wantsConnectedCluster(
   return true;
 }
 
-/** Starts the control plane of the connected cluster, beside that of the management cluster. */
+/** Starts the control plane of the connected cluster, beside that of the central cluster. */
 export function startConnectedCluster(
   source: ControlPlaneSource,
   onDeath: (what: string) => void,
@@ -61,7 +61,7 @@ export function startConnectedCluster(
   });
 }
 
-/** What starts the direct endpoint: the issuer of the management cluster, and the bundle. */
+/** What starts the direct endpoint: the issuer of the central cluster, and the bundle. */
 export interface DirectSource {
   readonly issuer: string;
   /** How the processes run, as in the image. */
@@ -146,7 +146,7 @@ export async function startAgent(
   return agent;
 }
 
-/** Connects the cluster to the gateway of the management cluster. */
+/** Connects the cluster to the gateway of the central cluster. */
 export async function joinConnectedCluster(
   management: KubectlAccess,
   connected: StartedControlPlane,

@@ -64,12 +64,12 @@ and with the connected cluster:
   kubectl wait ownedaccesskey away --for=condition=Ready
   kubectl --context gateway-connected --token $key get configmap greeting   # alice may view what is there
   kubectl --context bob -n latchkey-system get configmap latchkey-clusters -o yaml   # which clusters there are
-  kubectl --context gateway --token $key get configmaps         # Forbidden: the scope does not cover the management cluster
+  kubectl --context gateway --token $key get configmaps         # Forbidden: the scope does not cover the central cluster
   echo '{"apiVersion":"management.service/v1","kind":"DirectClusterEndpointToken","metadata":{"name":"far"}}' |
     kubectl --context alice create -f -
   kubectl wait directclusterendpointtoken far --for=condition=Ready
   token=$(kubectl --context alice get directclusterendpointtoken far -o jsonpath={.status.token})
-  kubectl --context direct --token $token auth whoami           # alice at the connected cluster, past the management cluster
+  kubectl --context direct --token $token auth whoami           # alice at the connected cluster, past the central cluster
   kubectl --server $LATCHKEY_DIRECT_URL --certificate-authority $LATCHKEY_DIRECT_CA --token $token get configmap greeting
   echo '{"apiVersion":"management.service/v1","kind":"DirectClusterEndpointToken","metadata":{"name":"slim"},
     "spec":{"scope":{"rules":[{"verbs":["get"],"resources":[{"group":"","resources":["configmaps"]}]}]}}}' | kubectl --context alice create -f -

@@ -1,6 +1,6 @@
 import { words } from "./request-words.ts";
 
-/** Paths below the mount of the management cluster, which the gateway accepts. */
+/** Paths below the mount of the central cluster, which the gateway accepts. */
 const understoodPaths = words(`
   / /api /api/ /apis /apis/ /version /healthz /livez/etcd /openapi/v2 /openapi/v3/apis/apps/v1
   /.well-known/openid-configuration /logs/a /api/v1 /api/v1/ /apis/apps /apis/apps/v1

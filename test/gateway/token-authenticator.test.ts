@@ -140,7 +140,7 @@ describe("a request with a direct token", () => {
   it.for<[string, Partial<Scope>, string, number | undefined]>([
     ["of this cluster", { clusters: ["east"] }, "/api/v1/pods", undefined],
     ["of another cluster", { clusters: ["west"] }, "/api/v1/pods", 403],
-    ["of the management cluster", { projects: ["a"] }, "/api/v1/namespaces/a/pods", 403],
+    ["of the central cluster", { projects: ["a"] }, "/api/v1/namespaces/a/pods", 403],
     [
       "of a role, though it is built in",
       { roles: [{ role: "serviceCLI", projects: [], virtualClusters: [] }] },

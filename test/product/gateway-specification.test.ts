@@ -117,7 +117,7 @@ describe.skipIf(inject("gateway") === undefined)("the specification's requests",
       403,
     ],
     ["with cluster beside a rule without", [{ cluster: "east" }, {}], 200],
-  ])("about the management cluster are covered by a rule %s: %j %s", async (_what, rules, code) => {
+  ])("about the central cluster are covered by a rule %s: %j %s", async (_what, rules, code) => {
     const scoped = await makeKey({ spec: { user: "alice", groups: [admins], scope: { rules } } });
     await gatewayKnows(scoped);
     const path = "/kubernetes/management/api/v1/namespaces/default/configmaps";

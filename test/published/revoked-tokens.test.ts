@@ -171,7 +171,7 @@ describe("a list is taken by its seq", () => {
     expect(replica.revoked.has("third")).toBe(true);
     expect(replica.revoked.problems()).toEqual([]);
     expect(replica.revoked.warnings()).toEqual([
-      `the list of revoked tokens at ${listUrl} cannot be used: its seq 1.11 is older than 1.12, the last that was used; if the management cluster was restored, run kubectl latchkey rotate-signing-key --new-epoch there; the last list is used`,
+      `the list of revoked tokens at ${listUrl} cannot be used: its seq 1.11 is older than 1.12, the last that was used; if the central cluster was restored, run kubectl latchkey rotate-signing-key --new-epoch there; the last list is used`,
     ]);
     await replica.stop();
   });

@@ -45,7 +45,7 @@ export function connectedKubeconfig(
 }
 
 /**
- * Connects a cluster to the gateway of a management cluster under a name, and states its address as
+ * Connects a cluster to the gateway of a central cluster under a name, and states its address as
  * that for direct tokens.
  */
 export async function connectCluster(

@@ -44,7 +44,7 @@ export interface DirectFixtureOptions {
   readonly args?: readonly string[];
 }
 
-/** A management cluster, a connected cluster, and the direct endpoint of the latter. */
+/** A central cluster, a connected cluster, and the direct endpoint of the latter. */
 export interface DirectFixture {
   readonly central: DedicatedCluster;
   readonly controller: ControllerProcess;
@@ -135,7 +135,7 @@ export function tokenPath(name = ""): string {
   return `${tokensPath}${name === "" ? "" : `/${name}`}`;
 }
 
-/** Starts them all; `allow` makes alice a requester at the management cluster. */
+/** Starts them all; `allow` makes alice a requester at the central cluster. */
 export async function startDirectFixture(
   allow: (central: DedicatedCluster) => Promise<void>,
   { apiServerFlags = [], args = [] }: DirectFixtureOptions = {},

@@ -5,7 +5,7 @@ import { aliceKey, managementPath } from "./gateway-fixture.ts";
 /** A request as a test has it, over HTTP/1.1. */
 export interface FakeRequest {
   readonly method?: string;
-  /** Below the management cluster. */
+  /** Below the central cluster. */
   readonly path?: string;
   /** Header names and values in turn, beside host and credential. */
   readonly fields?: readonly string[];

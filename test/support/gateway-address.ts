@@ -1,7 +1,7 @@
 import { ownObjects } from "../../src/api/names.ts";
 import { kubectl, type KubectlAccess } from "./kubectl.ts";
 
-/** Where the gateway serves the management cluster. */
+/** Where the gateway serves the central cluster. */
 export const managementPath = "/kubernetes/management";
 
 /** What the replicas of tests say of themselves in the list of connected clusters; not served. */

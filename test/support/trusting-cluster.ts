@@ -19,7 +19,7 @@ export type Way = "kube-apiserver" | "direct endpoint";
 /** Both ways. */
 export const ways: readonly Way[] = ["kube-apiserver", "direct endpoint"];
 
-/** The path of the Secret with the signing keys in the management cluster. */
+/** The path of the Secret with the signing keys in the central cluster. */
 export const signingKeysPath = "/api/v1/namespaces/latchkey-system/secrets/latchkey-signing-keys";
 
 /** What a test changes about a good token. */
@@ -58,7 +58,7 @@ export const now = (): number => Math.floor(Date.now() / 1000);
 /** The user in the answer to a SelfSubjectReview. */
 export const userIn = ({ body }: Reviewed) => recordAt(recordAt(body, "status"), "userInfo");
 
-/** Starts it with a management cluster; `allow` makes alice a requester there. */
+/** Starts it with a central cluster; `allow` makes alice a requester there. */
 export async function startTrustingCluster(
   allow: (central: DedicatedCluster) => Promise<void>,
 ): Promise<TrustingCluster> {

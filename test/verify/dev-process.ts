@@ -16,7 +16,7 @@ export interface DevProcess {
   readonly printed: string;
   /** A variable of the file to source. */
   readonly variable: (name: string) => string;
-  /** Its kubectl, as the administrator of the management cluster. */
+  /** Its kubectl, as the administrator of the central cluster. */
   readonly access: KubectlAccess;
   /** Sends a signal, and waits for the exit code. */
   readonly stop: (signal: NodeJS.Signals) => Promise<number | null>;

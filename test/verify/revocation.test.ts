@@ -182,77 +182,74 @@ describe.skipIf(!hasDedicatedClusters)("an endpoint whose polls move between two
   });
 });
 
-describe.skipIf(!hasDedicatedClusters)(
-  "an endpoint after a restore of the management cluster",
-  () => {
-    async function writeMuch(count: number): Promise<void> {
-      const write = () =>
-        central.arrange(
-          post("/api/v1/namespaces/default/configmaps", { metadata: { generateName: "other-" } }),
-        );
-      for (let done = 0; done < count; done += 50)
-        await Promise.all(Array.from({ length: 50 }, write));
-    }
+describe.skipIf(!hasDedicatedClusters)("an endpoint after a restore of the central cluster", () => {
+  async function writeMuch(count: number): Promise<void> {
+    const write = () =>
+      central.arrange(
+        post("/api/v1/namespaces/default/configmaps", { metadata: { generateName: "other-" } }),
+      );
+    for (let done = 0; done < count; done += 50)
+      await Promise.all(Array.from({ length: 50 }, write));
+  }
 
-    const backup = () => etcdBackup(central.controlPlane);
+  const backup = () => etcdBackup(central.controlPlane);
 
-    it("refuses the earlier list and says so, until a new epoch; then tokens revoked after the backup are back", async () => {
-      const [early, late, later] = [await mint(), await mint(), await mint()];
-      await revoke(early);
-      await refused(early, "a token revoked before the backup to be refused");
-      await backup().save();
-      await eventually(async () => (await readyText()).includes("older") === false, {
-        ...patience,
-        what: "the endpoint to be calm",
-      });
-      await writeMuch(2_000);
-      await revoke(late);
-      await refused(late, "a token revoked after the backup to be refused");
-
-      await backup().restore();
-      const warning =
-        "if the management cluster was restored, run kubectl latchkey rotate-signing-key --new-epoch there";
-      await eventually(async () => (await readyText()).includes(warning), {
-        ...patience,
-        what: "readyz of the endpoint to warn of the earlier list",
-      });
-      expect(await refusedLists("older")).toBeGreaterThan(0);
-      await revoke(later);
-      const gone = async () => (await central.ask({}, get(later.path))).code === 404;
-      await eventually(gone, { ...patience, what: "the object to be gone" });
-      // The list in use: both stay refused, and what is revoked now is not in it.
-      expect(await Promise.all([early, late, later].map(statusOf))).toEqual([401, 401, 200]);
-
-      await rotateSigningKey(central, "--new-epoch");
-      await refused(later, "a token revoked after the restore to be refused");
-      await eventually(async () => !(await readyText()).includes("new-epoch"), {
-        ...patience,
-        what: "the warning to end",
-      });
-      // Its object is back, as documented: delete it again, or wait for its exp.
-      expect(await Promise.all([early, late, later].map(statusOf))).toEqual([401, 200, 401]);
-      expect((await central.arrange(get(late.path))).code).toBe(200);
-      await revoke(late);
-      await refused(late, "a token that is deleted again to be refused");
-      expect(stepsBack(takenSeqs())).toEqual([]);
-      expect(takenSeqs().at(-1)?.epoch).toBeGreaterThan(0);
+  it("refuses the earlier list and says so, until a new epoch; then tokens revoked after the backup are back", async () => {
+    const [early, late, later] = [await mint(), await mint(), await mint()];
+    await revoke(early);
+    await refused(early, "a token revoked before the backup to be refused");
+    await backup().save();
+    await eventually(async () => (await readyText()).includes("older") === false, {
+      ...patience,
+      what: "the endpoint to be calm",
     });
+    await writeMuch(2_000);
+    await revoke(late);
+    await refused(late, "a token revoked after the backup to be refused");
 
-    it("takes the next list of a restored state whose history has passed that of its own list", async () => {
-      const [early, late, later] = [await mint(), await mint(), await mint()];
-      await revoke(early);
-      await refused(early, "a token revoked before the backup to be refused");
-      await backup().save();
-      await revoke(late);
-      await refused(late, "a token revoked after the backup to be refused");
-      await backup().restore();
-      await writeMuch(500);
-      await revoke(later);
-      await refused(later, "a token revoked after the restore to be refused");
-      // Its object is back, too.
-      await accepted(late, "a token whose deletion is not in the backup to be accepted");
-      expect(await Promise.all([early, late, later].map(statusOf))).toEqual([401, 200, 401]);
-      expect(stepsBack(takenSeqs())).toEqual([]);
+    await backup().restore();
+    const warning =
+      "if the central cluster was restored, run kubectl latchkey rotate-signing-key --new-epoch there";
+    await eventually(async () => (await readyText()).includes(warning), {
+      ...patience,
+      what: "readyz of the endpoint to warn of the earlier list",
     });
-  },
-);
+    expect(await refusedLists("older")).toBeGreaterThan(0);
+    await revoke(later);
+    const gone = async () => (await central.ask({}, get(later.path))).code === 404;
+    await eventually(gone, { ...patience, what: "the object to be gone" });
+    // The list in use: both stay refused, and what is revoked now is not in it.
+    expect(await Promise.all([early, late, later].map(statusOf))).toEqual([401, 401, 200]);
+
+    await rotateSigningKey(central, "--new-epoch");
+    await refused(later, "a token revoked after the restore to be refused");
+    await eventually(async () => !(await readyText()).includes("new-epoch"), {
+      ...patience,
+      what: "the warning to end",
+    });
+    // Its object is back, as documented: delete it again, or wait for its exp.
+    expect(await Promise.all([early, late, later].map(statusOf))).toEqual([401, 200, 401]);
+    expect((await central.arrange(get(late.path))).code).toBe(200);
+    await revoke(late);
+    await refused(late, "a token that is deleted again to be refused");
+    expect(stepsBack(takenSeqs())).toEqual([]);
+    expect(takenSeqs().at(-1)?.epoch).toBeGreaterThan(0);
+  });
+
+  it("takes the next list of a restored state whose history has passed that of its own list", async () => {
+    const [early, late, later] = [await mint(), await mint(), await mint()];
+    await revoke(early);
+    await refused(early, "a token revoked before the backup to be refused");
+    await backup().save();
+    await revoke(late);
+    await refused(late, "a token revoked after the backup to be refused");
+    await backup().restore();
+    await writeMuch(500);
+    await revoke(later);
+    await refused(later, "a token revoked after the restore to be refused");
+    // Its object is back, too.
+    await accepted(late, "a token whose deletion is not in the backup to be accepted");
+    expect(await Promise.all([early, late, later].map(statusOf))).toEqual([401, 200, 401]);
+    expect(stepsBack(takenSeqs())).toEqual([]);
+  });
+});

@@ -174,7 +174,7 @@ const noScopeRule = {
   expression: `!has(${serviceClaim}.scope)`,
   message:
     "the token has a scope, and nothing in this cluster enforces it; create a token without a " +
-    "scope, or use an access key with this scope at the gateway of the management cluster",
+    "scope, or use an access key with this scope at the gateway of the central cluster",
 };
 
 /** The authorizer decides by the extras, so no limit of a token may be missing there. */

@@ -1,6 +1,6 @@
 /**
  * The place of a deny list among all of them, `<epoch>.<n>` in text. The epoch is raised after a
- * restore of the management cluster, whose `n` may then be that of an earlier list.
+ * restore of the central cluster, whose `n` may then be that of an earlier list.
  */
 export interface RevocationSeq {
   readonly epoch: number;
@@ -27,8 +27,8 @@ export function revocationSeqText({ epoch, n }: RevocationSeq): string {
 /**
  * Whether a list replaces the list in use: only a newer list does. A higher epoch is newer with any
  * `n`. The same list is ignored, without comparing the entries: it is the answer to a poll without
- * a change. So the management cluster takes a new seq for each list that it signs with other
- * entries or with another key. An older list is refused: it is replayed, or the management cluster
+ * a change. So the central cluster takes a new seq for each list that it signs with other
+ * entries or with another key. An older list is refused: it is replayed, or the central cluster
  * was restored.
  */
 export function seqOrder(current: RevocationSeq | undefined, candidate: RevocationSeq): SeqOrder {

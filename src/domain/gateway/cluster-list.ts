@@ -25,7 +25,7 @@ export type ListedClusters = ReadonlyMap<string, DirectAddress | undefined>;
 
 /**
  * The list of these clusters: in the order of their names, up to its maximum size, after the
- * management cluster, if clients know an address of the gateway. Everything in it is public.
+ * central cluster, if clients know an address of the gateway. Everything in it is public.
  */
 export function clusterList(clusters: ListedClusters, gateway: GatewayAddress): ClusterList {
   const trust = trustIn(certificatesIn(gateway.ca));

@@ -32,7 +32,7 @@ export function connectionName(metadata: Labelled): string | undefined {
   return upstream && upstreamName(upstream);
 }
 
-/** The same name for an upstream; undefined for the management cluster and its spaces. */
+/** The same name for an upstream; undefined for the central cluster and its spaces. */
 export function upstreamName(upstream: Upstream): string | undefined {
   switch (upstream.kind) {
     case "cluster":
@@ -101,7 +101,7 @@ export function currentOf<T extends { readonly metadata: Metadata }>(
 
 /**
  * The location of every request to an upstream (specification, requestTargets); undefined for the
- * management cluster, where the labels of the namespace decide.
+ * central cluster, where the labels of the namespace decide.
  */
 export function upstreamLocation(upstream: Upstream): RequestLocation | undefined {
   switch (upstream.kind) {

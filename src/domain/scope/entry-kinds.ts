@@ -39,7 +39,7 @@ function selecting<Entry>(
 const projectOf = ({ project }: ScopedRequest): string | undefined => project;
 const spaceOf = ({ space }: ScopedRequest): string | undefined => space;
 const virtualClusterOf = ({ virtualCluster }: ScopedRequest): string | undefined => virtualCluster;
-/** A scope covers the management cluster by other entries than `clusters`. */
+/** A scope covers the central cluster by other entries than `clusters`. */
 const connectedClusterOf = ({ target, cluster }: ScopedRequest): string | undefined =>
   target === "Management" ? undefined : cluster;
 

@@ -71,7 +71,7 @@ describe("the list of connected clusters", () => {
     });
   });
 
-  test("has the management cluster, whose name no cluster can have, if clients know an address", () => {
+  test("has the central cluster, whose name no cluster can have, if clients know an address", () => {
     const { data, omitted } = clusterList(new Map(), { externalUrl, ca: certificate });
     expect(omitted).toBe(0);
     expect(Object.keys(data)).toEqual(["_management"]);

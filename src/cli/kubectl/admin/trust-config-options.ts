@@ -48,7 +48,7 @@ const authenticationOptions = {
       "with --authentication: file with the PEM certificates of the CAs of the issuer's " +
       "server, or system for the public CAs that the machine of kube-apiserver trusts; " +
       "required with --authorization too; if unset, the CA in Secret " +
-      "latchkey-issuer-certificates of the management cluster",
+      "latchkey-issuer-certificates of the central cluster",
     parse: optional(text),
   },
   usernamePrefix: {
@@ -82,7 +82,7 @@ export const trustConfigOptions = {
     initial: "false",
     help:
       "print an AuthorizationConfiguration, an AdmissionConfiguration and three kubeconfigs, " +
-      "with which kube-apiserver of the management cluster calls the webhook; " +
+      "with which kube-apiserver of the central cluster calls the webhook; " +
       "this or --authentication is required; both are for a connected cluster with latchkey " +
       "webhook --direct, whose kubeconfig is then needed",
     parse: trueOrFalse,
@@ -185,7 +185,7 @@ export function checkTrustConfigOptions(options: Omit<TrustConfigOptions, "names
   if (kubernetesVersion === undefined)
     throw new UsageError(
       "--authentication requires --kubernetes-version, the version of the connected cluster, " +
-        "because the kubeconfig is that of the management cluster",
+        "because the kubeconfig is that of the central cluster",
     );
 }
 

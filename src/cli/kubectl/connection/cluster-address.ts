@@ -25,7 +25,7 @@ export function addressIn(document: string, way: "gateway" | "direct"): ClusterI
   return clusterAt(server, stringAt(address, "certificateAuthorityData"));
 }
 
-/** The gateway that the list names for the management cluster; undefined if the user sees none. */
+/** The gateway that the list names for the central cluster; undefined if the user sees none. */
 export async function publishedGateway(
   cluster: Pick<Cluster, "get">,
   namespace: string,
@@ -39,7 +39,7 @@ export async function publishedGateway(
   }
 }
 
-/** The management cluster behind the gateway at this URL, with or without its path. */
+/** The central cluster behind the gateway at this URL, with or without its path. */
 export function gatewayAt(url: string, caFile: string | undefined): ClusterInfo {
   const parsed = URL.parse(url);
   if (parsed?.protocol !== "https:")

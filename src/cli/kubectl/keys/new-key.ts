@@ -39,7 +39,7 @@ interface NewKeyText {
   readonly textOf: (key: PrintedKey, server: ClusterInfo) => string;
   /**
    * The server in the text; without it, that of the context if it accepts the key, or else the
-   * gateway that the management cluster publishes.
+   * gateway that the central cluster publishes.
    */
   readonly server: ClusterInfo | undefined;
   /** The option that names another server. */
@@ -146,7 +146,7 @@ function wantedServer(
 }
 
 /**
- * The server of the context if it accepts the key, else the gateway that the management cluster
+ * The server of the context if it accepts the key, else the gateway that the central cluster
  * publishes; undefined, and said, if there is none.
  */
 async function acceptingServer(

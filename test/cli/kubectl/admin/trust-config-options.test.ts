@@ -81,14 +81,14 @@ describe("one sentence refuses", () => {
       ...["cluster-name=east", "own-audience-only=true"],
       ...["discovery-url=https://a", "issuer-certificate-authority=a", "merge=a"],
     ].map((option): [string, readonly string[], string] => [
-      `--${option} for the management cluster`,
+      `--${option} for the central cluster`,
       ["--authorization=true", `--${option}`],
       `--${option.replace(/=.*/, "")} has no effect with --authorization alone; remove it, or set --authentication`,
     ]),
     ...["username-prefix", "groups-prefix"].flatMap(
       (option): readonly [string, readonly string[], string][] => [
         [
-          `--${option} for the management cluster`,
+          `--${option} for the central cluster`,
           ["--authorization=true", `--${option}=a`],
           `--${option} has no effect with --authorization alone; remove it, or set --authentication`,
         ],
@@ -114,7 +114,7 @@ test("both modes have the options of both, and the version of the cluster if it 
   });
 });
 
-test("the options of direct tokens may be set for the management cluster: the controller has them", () => {
+test("the options of direct tokens may be set for the central cluster: the controller has them", () => {
   const argv = ["--authorization=true", "--issuer=https://a.example.com", "--audience=a"];
   expect(parse(argv)).toMatchObject({ authorization: true, audience: "a" });
 });
