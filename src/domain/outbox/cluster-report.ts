@@ -1,3 +1,4 @@
+import type { Reason } from "../../api/conditions.ts";
 import type { ObjectRef } from "../../api/object.ts";
 import { numberAt, recordAt, stringAt } from "../../api/parse.ts";
 import { isSourceUid, outboxName, placeIn } from "./outbox-names.ts";
@@ -46,6 +47,15 @@ export const emptyReport: ClusterReport = {
   done: new Map(),
   unknown: new Map(),
 };
+
+/** Reasons of a cluster that only the central cluster knows: an agent that says one imitates it. */
+const centralReasons: readonly string[] = [
+  "ClusterUnknown",
+  "ClusterUnreachable",
+  "OutboxFull",
+  "OutboxMissing",
+  "ProjectNotLetIn",
+] satisfies readonly Reason[];
 
 /** Whether a text is a reason (metav1.Condition), of at most 64 letters. */
 export function isReason(text: string): boolean {
@@ -147,7 +157,7 @@ export function parseReport(text: string): ClusterReport {
     unknown: entriesOf(read, "unknown", (place) =>
       typeof place === "string" && placeIn(place) !== undefined ? place : undefined,
     ),
-    ...(isReason(reason)
+    ...(isReported(reason)
       ? { problem: { reason, message: plainText(stringAt(problem, "message") ?? "") } }
       : {}),
   };
@@ -166,9 +176,13 @@ function sourceReport(entry: unknown): SourceReport | undefined {
     synced: countIn(synced),
     conflicts: countIn(conflicts),
     failed: countIn(failed),
-    ...(reason !== undefined && isReason(reason) ? { reason } : {}),
+    ...(reason !== undefined && isReported(reason) ? { reason } : {}),
     ...(text === "" ? {} : { message: text }),
   };
+}
+
+function isReported(reason: string): boolean {
+  return isReason(reason) && !centralReasons.includes(reason);
 }
 
 const largestCount = 2 ** 31 - 1;

@@ -213,6 +213,24 @@ describe("an untrusted text", () => {
     expect(read({ message: "x" })).toBeUndefined();
   });
 
+  test.for([
+    "ClusterUnknown",
+    "ClusterUnreachable",
+    "OutboxFull",
+    "OutboxMissing",
+    "ProjectNotLetIn",
+  ])("does not imitate what the central cluster says of a cluster: %s", (reason) => {
+    const sources = { a: ["1", 1, 0, 0, 1, reason, "kept"] };
+    const { sources: read, ...others } = parseReport(
+      JSON.stringify({ format: 1, sources, problem: { reason } }),
+    );
+    expect(others).not.toHaveProperty("problem");
+    const { reason: _, ...silent } = failing;
+    expect(read.get("a")).toEqual({
+      ...{ ...silent, seen: "1", desired: 1, synced: 0, conflicts: 0, message: "kept" },
+    });
+  });
+
   test("has no half characters, which the API server would replace", () => {
     const text = JSON.stringify({
       format: 1,
