@@ -1,4 +1,5 @@
 import type { Reason } from "../../api/conditions.ts";
+import { quoted } from "../report-object.ts";
 import type { TargetWrites } from "../sync/target-writes.ts";
 
 /** What an agent does; only the last three write anything. */
@@ -42,7 +43,7 @@ export function agentState(facts: AgentFacts): AgentState {
     return {
       kind: "duplicate",
       why:
-        `another cluster, whose kube-system has the uid "${identity.uid}", uses this outbox; ` +
+        `another cluster, whose kube-system has the uid ${quoted(identity.uid)}, uses this outbox; ` +
         "stop its agent, or run kubectl latchkey cluster connect --replace",
     };
   if (deleteAfterMs !== undefined && silentMs >= deleteAfterMs)

@@ -60,6 +60,8 @@ describe("the state of an agent", () => {
   test("a duplicate names the other cluster", () => {
     const state = agentState({ ...well, identity: other });
     expect(state).toMatchObject({ why: expect.stringContaining('the uid "uid-west"') });
+    const hostile = agentState({ ...well, identity: { ...other, uid: "\u{1b}[2J" } });
+    expect(hostile).toMatchObject({ why: expect.stringMatching(/^\P{Cc}+$/u) });
   });
 
   test("says what keeps it from its work, also if it reports nothing", () => {
