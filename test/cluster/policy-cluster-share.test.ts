@@ -1,9 +1,11 @@
 import { beforeAll, expect, inject, it } from "vitest";
 import { annotations } from "../../src/api/names.ts";
+import { patchTypes } from "../support/cluster-connection.ts";
 import { tryKubectl } from "../support/kubectl.ts";
 import {
   answered,
   as,
+  ask,
   type Answer,
   bind,
   type Caller,
@@ -116,6 +118,8 @@ withPolicies("a namespace admin who creates a SharedSecret", () => {
       "must have at most 4096 characters",
     ],
     ["cannot write 2,000 entries", platform, to("p,".repeat(2_000)), "has 2000 entries"],
+    ["cannot name the right one in capitals", tenant, to(east.toUpperCase()), needsShare],
+    ["cannot write a tab", tenant, to(`${east},\t${west}`), "must be a list of names"],
     ["cannot write a line break", platform, to(`${east}\n${west}`), "must be a list of names"],
     ["cannot write a space inside a name", platform, to("east west"), '"east west" is not'],
   ])("%s", async (_rule, caller, given, refusal) => {
@@ -235,6 +239,45 @@ withPolicies("the admin of a namespace who changes a SharedSecret", () => {
         stderr: expect.stringContaining(needsShare),
       });
     expect(await apply(object(created, ` ${east} `))).toMatchObject({ code: 0 });
+  });
+
+  const marks = "/metadata/annotations/management.service~1sync-to-clusters";
+  const patchedAs = (type: string, body: unknown) => (path: string) =>
+    ask(tenant, { method: "PATCH", path, type, body });
+  it.each<[how: string, write: (path: string) => Promise<Answer>]>([
+    [
+      "a new object with a generated name",
+      () =>
+        dryCreate(tenant, sharedSecretPath(namespace), {
+          ...shared(to(west)),
+          metadata: { generateName: "shared-", annotations: to(west) },
+        }),
+    ],
+    [
+      "a new object that pretends to be deleted",
+      () => {
+        const object = shared(to(west));
+        return dryCreate(tenant, sharedSecretPath(namespace), {
+          ...object,
+          metadata: { ...object.metadata, deletionTimestamp: "2020-01-01T00:00:00Z" },
+        });
+      },
+    ],
+    ["a JSON patch", patchedAs(patchTypes.json, [{ op: "add", path: marks, value: west }])],
+    [
+      "a JSON patch that copies another annotation",
+      patchedAs(patchTypes.json, [
+        { op: "copy", from: "/metadata/annotations/example.com~1note", path: marks },
+      ]),
+    ],
+  ])("is asked about %s", async (_how, write) => {
+    const path = await made(
+      sharedSecretPath(namespace),
+      shared(to(east, web, { "example.com/note": west })),
+    );
+    expect(await write(path)).toMatchObject(answered(403, needsShare));
+    await merge(tenant, `${path}/status`, { metadata: { annotations: to(west) } });
+    expect((await as(tenant).get(path)).metadata.annotations).toMatchObject(to(east));
   });
 
   it("can change data of a SharedSecret that another user shares", async () => {

@@ -139,6 +139,11 @@ withPolicies("the agent of a connected cluster", () => {
     ["cannot create a placeholder", { labels: placeholder }, 403],
     ["cannot create a Helm release", { ...helmRelease, labels: outboxUid }, 403],
     [
+      "cannot create a bootstrap token",
+      { labels: outboxUid, type: "bootstrap.kubernetes.io/token" },
+      403,
+    ],
+    [
       "cannot create a service account token",
       {
         labels: outboxUid,

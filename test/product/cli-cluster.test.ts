@@ -85,8 +85,23 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey cluster", () => {
     expect(await codeOf(request.get(`${own}/secrets`))).toBe(200);
     expect(await codeOf(request.replace(report, await api.get(report)))).toBe(200);
     expect(await codeOf(request.replace(lease, await api.get(lease)))).toBe(200);
+    const other = outboxPath(unique("west"));
+    const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespaceOf(name)}`;
+    const keys = "/apis/management.service/v1/ownedaccesskeys";
     const refused = [
       request.get("/api/v1/secrets"),
+      request.get(`/api/v1/secrets?fieldSelector=metadata.namespace%3D${namespaceOf(name)}`),
+      request.get("/api/v1/watch/namespaces/latchkey-clusters/secrets"),
+      request.get(`${other}/secrets`),
+      request.get(`${other}/configmaps/report-0`),
+      request.get(keys),
+      request.create(keys, { metadata: { name: "made" } }),
+      request.merge(`${keys}/${namespaceOf(name)}`, { spec: { scope: null } }),
+      request.create(keys.replace("ownedaccesskeys", "directclusterendpointtokens"), {}),
+      request.create(`${own}/serviceaccounts/default/token`, {}),
+      request.merge(`${rbac}/roles/latchkey-cluster-agent`, { rules: [] }),
+      request.create(`${rbac}/rolebindings`, { metadata: { name: "made" } }),
+      request.delete(`${own}/configmaps`),
       request.get("/api/v1/namespaces/latchkey-clusters/secrets"),
       request.get(own),
       request.get(`${own}/configmaps`),

@@ -194,7 +194,9 @@ describe.concurrent("a cluster", () => {
     const { cluster, project, source, secret } = await share();
     const before = await cluster.secrets();
     const { uid } = source;
+    const done = { [uid]: String((await api.get(secret)).metadata.resourceVersion) };
     const hostile = [
+      JSON.stringify({ format: 1, done }),
       "{",
       "[]",
       "null",
@@ -209,6 +211,22 @@ describe.concurrent("a cluster", () => {
     await becomesReason(source, "Synced");
     await becomesOffered(secret, source, project);
     expect(await cluster.secrets()).toEqual(before);
+  });
+
+  it("changes nothing by a report about the Secrets of another one", async () => {
+    const { cluster, source, secret } = await share();
+    await annotate(source, { [annotations.syncToClusters]: null });
+    await becomesWithdrawn(secret, source);
+    const { metadata } = await api.get(secret);
+    const other = await connectCluster("*");
+    const place = `${source.namespace}/${source.name}`;
+    await other.report(source.uid, {
+      sources: new Map([[source.uid, await cluster.synced(source)]]),
+      done: new Map([[source.uid, String(metadata.resourceVersion)]]),
+      unknown: new Map([[source.uid, place]]),
+    });
+    await becomesWithdrawn(other.secretOf(source), source);
+    expect((await api.get(secret)).metadata).toEqual(metadata);
   });
 
   it("has metrics of its outbox", async () => {

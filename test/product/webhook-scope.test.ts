@@ -257,6 +257,26 @@ describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
       listIn("latchkey-clusters"),
     ],
     [
+      "denies the outbox of a connected cluster",
+      { rules: [named("", "secrets")] },
+      listIn("latchkey-cluster-east"),
+    ],
+    [
+      "denies to watch the outboxes among the Secrets of all namespaces",
+      { rules: [named("", "secrets")] },
+      get("/api/v1/secrets?watch=1&labelSelector=management.service%2Foutbox-uid"),
+    ],
+    [
+      "denies a token of an account of Latchkey",
+      { rules: [named("", "serviceaccounts/token")] },
+      create("/api/v1/namespaces/latchkey-system/serviceaccounts/latchkey-controller/token", {}),
+    ],
+    [
+      "denies a command in a pod of Latchkey",
+      { rules: [named("", "pods/exec")] },
+      create("/api/v1/namespaces/latchkey-system/pods/x/exec", {}),
+    ],
+    [
       "denies changing a CRD",
       { rules: [{}] },
       {

@@ -59,6 +59,9 @@ describe.each(limited)("in a connected cluster, %s", (scope) => {
     "get pods p in kube-system",
     "get secrets s in latchkey-clusters",
     "get configmaps c in latchkey-system",
+    "get secrets latchkey-central in latchkey-system",
+    "create pods/exec p in latchkey-system",
+    "create serviceaccounts/token latchkey-cluster-agent in latchkey-system",
     "get secrets s in latchkey-cluster-west",
   ])("covers no %s, though the namespace is of the project", (request) => {
     expect(isAllowed(scopeOf(scope), requestOf(`${request} ${inProject}`))).toBe(false);
