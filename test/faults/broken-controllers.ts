@@ -152,6 +152,21 @@ export const deletesEmptied: AssembleController = controllerWith((client) => ({
   },
 }));
 
+/** Deletes an entry of an outbox, which then withdraws nothing, if it cannot write a tombstone. */
+export const deletesWithdrawn: AssembleController = controllerWith((client) => ({
+  ...client,
+  async replace(resource, object) {
+    try {
+      return await client.replace(resource, object);
+    } catch (error) {
+      if (object.metadata.annotations?.[annotations.withdrawn] === undefined) throw error;
+      const { uid } = parseMetadata(await client.getMetadata(resource, object.metadata));
+      await client.delete(resource, object.metadata, { uid });
+      return object;
+    }
+  },
+}));
+
 /** Loses an annotation of users whenever it writes a Secret. */
 export const losesKeys: AssembleController = controllerWith((client) => ({
   ...client,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { faults, type InProcessFault } from "./faults.ts";
-import { givesUp, makesAnew, neverRests } from "./broken-controllers.ts";
+import { deletesWithdrawn, givesUp, makesAnew, neverRests } from "./broken-controllers.ts";
 import type { Worker } from "./worker.ts";
 import { cellName, cellsOf, learn, type Played, playAll } from "./matrix.ts";
 import { type Expectation, judge } from "./oracles.ts";
@@ -14,13 +14,14 @@ import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 // Always the same sample, so that a change is tested on its own. SEED= selects other samples, and
 // make faults plays all runs.
 const seed = Number(process.env.SEED ?? 7);
-const sample = { scenarios: 3, runs: 16, workers: 8 };
+const sample = { scenarios: 4, runs: 18, workers: 8 };
 
 /** Each of its faults has a different effect. */
 const copying = scenarios.filter(({ name }) => name === "sharedsecret: change data");
 /** The only one whose users reach the API server through a program of Latchkey. */
 const forwarding = scenarios.filter(({ name }) => name === "key: used through the gateway");
-const always = [...copying, ...forwarding];
+const withdrawing = scenarios.filter(({ name }) => name.startsWith("cluster: a SharedSecret is"));
+const always = [...copying, ...forwarding, ...withdrawing];
 const drawn = shuffled(
   scenarios.filter((scenario) => !always.includes(scenario)),
   seed,
@@ -58,6 +59,7 @@ describe.skipIf(!hasDedicatedClusters)("a program behind a faulty network", () =
 interface Broken {
   readonly what: string;
   readonly assemble: NonNullable<InProcessPlayOptions["assemble"]>;
+  readonly scenario?: Scenario | undefined;
   readonly fault: string;
   /** Selects the writes of which the n-th is disturbed, in the format of the ledger. */
   readonly of: RegExp;
@@ -90,6 +92,24 @@ const brokenOnes: readonly Broken[] = [
     number: 1,
     oracle: "quiet",
   },
+  {
+    what: "does not retry a withdrawal from an outbox",
+    assemble: givesUp,
+    scenario: withdrawing[0],
+    fault: "answer-500",
+    of: /^update secrets \S+west\/entry/,
+    number: 1,
+    oracle: "endState",
+  },
+  {
+    what: "deletes an entry of an outbox that it cannot withdraw",
+    assemble: deletesWithdrawn,
+    scenario: withdrawing[0],
+    fault: "answer-500",
+    of: /^update secrets \S+west\/entry/,
+    number: 1,
+    oracle: "counts",
+  },
 ];
 
 describe.skipIf(!hasDedicatedClusters)("the oracles", () => {
@@ -108,10 +128,9 @@ describe.skipIf(!hasDedicatedClusters)("the oracles", () => {
 
   it.concurrent.each(brokenOnes)(
     "detect a controller that $what, by $oracle",
-    async ({ assemble, fault: name, of, number, oracle }) => {
-      const [scenario] = copying;
+    async ({ what, assemble, scenario = copying[0], fault: name, of, number, oracle }) => {
       const fault = faults.find((one) => one.name === name);
-      const worker = workers[brokenOnes.findIndex((one) => one.oracle === oracle)];
+      const worker = workers[brokenOnes.findIndex((one) => one.what === what)];
       const expected = scenario && learned.get(scenario);
       if (!scenario || !fault || !worker || !expected) throw new Error("there is nothing to break");
       const calm = await play({ worker, scenario, seed, assemble });
