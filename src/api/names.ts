@@ -86,6 +86,13 @@ export const requesterPolicies = {
   guard: "latchkey-mint-guard",
 } as const;
 
+/** The names of the policies, and of their bindings, without which everybody may share. */
+export const sharePolicies = {
+  projects: "latchkey-project-share",
+  clusters: "latchkey-cluster-share",
+  outboxes: "latchkey-outbox",
+} as const;
+
 /**
  * The name of the policy, and of its binding, that denies requests with a credential of Latchkey
  * the Secrets that are or become other credentials. An authorizer does not see the type of a

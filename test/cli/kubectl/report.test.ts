@@ -1,6 +1,12 @@
 import { load } from "js-yaml";
 import { describe, expect, test } from "vitest";
-import { annotations, apiVersion, labels, requesterPolicies } from "../../../src/api/names.ts";
+import {
+  annotations,
+  apiVersion,
+  labels,
+  requesterPolicies,
+  sharePolicies,
+} from "../../../src/api/names.ts";
 import { type ReportCommand, reportProblems } from "../../support/report-shape.ts";
 import { fakeCluster, type FakeObjects, statesOf } from "./fake-cluster.ts";
 import { runCommand } from "./run-command.ts";
@@ -33,13 +39,14 @@ const offers = { [annotations.syncToProjects]: "web, none" };
 
 const requested = { annotations: { [annotations.requester]: "alice" } };
 const { annotations: writer, lock, guard } = requesterPolicies;
+const shipped = [lock, guard, ...Object.values(sharePolicies)];
 const policies = (...names: readonly string[]) =>
   names.map((name) => object("Policy", name, {}, { creationTimestamp: "2025-01-01T00:00:00Z" }));
 
 const objects: FakeObjects["objects"] = {
   mutatingadmissionpolicies: policies(writer),
   mutatingadmissionpolicybindings: policies(writer),
-  validatingadmissionpolicies: policies(lock, guard),
+  validatingadmissionpolicies: policies(...shipped),
   validatingadmissionpolicybindings: policies(lock, guard),
   sharedsecrets: [
     object(
@@ -133,7 +140,7 @@ const installed = [
   ...["sharedsecrets", "ownedaccesskeys", "directclusterendpointtokens"].map(
     (plural) => `CustomResourceDefinition ${plural}.management.service ok Found`,
   ),
-  ...[lock, guard].map((name) => `ValidatingAdmissionPolicy ${name} ok Found`),
+  ...shipped.map((name) => `ValidatingAdmissionPolicy ${name} ok Found`),
 ];
 const reviewed = [
   "MutatingWebhookConfiguration latchkey info NotFound",

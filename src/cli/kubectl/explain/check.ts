@@ -1,4 +1,10 @@
-import { group, ownObjects, requesterPolicies, version } from "../../../api/names.ts";
+import {
+  group,
+  ownObjects,
+  requesterPolicies,
+  sharePolicies,
+  version,
+} from "../../../api/names.ts";
 import { listAt, numberAt, recordAt, stringAt } from "../../../api/parse.ts";
 import type { ReportItem, ReportObject } from "../../../api/report.ts";
 import { resources } from "../../../api/resources.ts";
@@ -125,17 +131,25 @@ function forbiddenItem(object: ReportObject, error: unknown): ReportItem {
   return plainItem(object, ["unknown", "Forbidden"], sentenceOf(error));
 }
 
+/** What is so without a policy. */
+const withoutPolicies = [
+  [requesterPolicies.lock, "no key and no token becomes valid"],
+  [requesterPolicies.guard, "no key and no token becomes valid"],
+  [sharePolicies.projects, "all who may write SharedSecrets share them with every project"],
+  [sharePolicies.clusters, "all who may write SharedSecrets share them with every cluster"],
+  [sharePolicies.outboxes, "all who may write Secrets share them with every connected cluster"],
+] as const;
+
 function policyItems({ cluster }: Checked): Promise<readonly ReportItem[]> {
   const resource = resources.validatingPolicies;
-  const missing =
-    "The policy does not exist, so no key and no token becomes valid; apply config/policies.";
   return Promise.all(
-    [requesterPolicies.lock, requesterPolicies.guard].map((name) => {
+    withoutPolicies.map(([name, consequence]) => {
       const object = { kind: resource.kind, name };
       const read = async (): Promise<ReportItem> => {
         await cluster.get(resource, { name });
         return plainItem(object, ["ok", "Found"], "The policy exists.");
       };
+      const missing = `The policy does not exist, so ${consequence}; apply config/policies.`;
       return itemOf(object, read, missing);
     }),
   );
