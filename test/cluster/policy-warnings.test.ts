@@ -405,6 +405,16 @@ describe.skipIf(!inject("hasPolicies"))("deprecated fields", () => {
     expect(said.join("\n")).not.toMatch(/canary|older/);
   });
 
+  it("of the key of an agent cause no warning, because nothing else covers an outbox", async () => {
+    const spec = {
+      subject: "latchkey-cluster-agent:east",
+      key: digest(),
+      scope: { rules: scope.rules },
+    };
+    const said = await warnings(dry, { user: "admin", object: object("OwnedAccessKey", spec) });
+    expect(said.filter((line) => line.includes("deprecated"))).toEqual([]);
+  });
+
   it("cause a warning when they are new, and not at every change", async () => {
     const name = unique("warned");
     const about = async (patch: object) =>
