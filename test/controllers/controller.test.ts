@@ -1,6 +1,13 @@
 import { afterEach, expect, test } from "vitest";
 import { controllers } from "../../src/controllers/queues.ts";
 import { createController } from "../../src/controllers/controller.ts";
+import { components, labels } from "../../src/api/names.ts";
+import { resources } from "../../src/api/resources.ts";
+import { outboxReconciler } from "../../src/controllers/kinds/outbox.ts";
+import { clustersNamespace } from "../../src/domain/gateway/connected-cluster.ts";
+import { outboxNamespace } from "../../src/domain/outbox/outbox-names.ts";
+import type { ListOptions } from "../../src/kube/informer/list-options.ts";
+import type { ListWatch } from "../../src/kube/informer/list-watch.ts";
 import { Yielder } from "../../src/runtime/yielder.ts";
 import { EventRecorder } from "../../src/kube/event-recorder.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
@@ -10,6 +17,14 @@ import { settled, TestClock } from "../support/test-clock.ts";
 import { refusal, type Request, FakeClient } from "../support/fake-client.ts";
 import { rawSharedSecret, projectNamespace } from "../support/fake-informers.ts";
 import { rawObject, FakeListWatch } from "../support/fake-list-watch.ts";
+import {
+  outboxKeyOf,
+  rawCluster,
+  rawOutboxNamespace,
+  rawSent,
+  rawShared,
+} from "../support/outbox-objects.ts";
+import { fakeWorld } from "../support/world.ts";
 
 const stops: AbortController[] = [];
 afterEach(() => {
@@ -22,17 +37,19 @@ function taken({ body, ref }: Request): unknown {
   return rawObject({ ...ref }, { ...object });
 }
 
-function setup(answer: (request: Request) => unknown = taken) {
+function setup(
+  answer: (request: Request) => unknown = taken,
+  listWatch = new FakeListWatch({
+    namespaces: [projectNamespace("pay")],
+    sharedsecrets: [rawSharedSecret("db")],
+  }),
+) {
   const [clock, log, stop, client] = [
     new TestClock(),
     recordingLog(),
     new AbortController(),
     new FakeClient(answer),
   ];
-  const listWatch = new FakeListWatch({
-    namespaces: [projectNamespace("pay")],
-    sharedsecrets: [rawSharedSecret("db")],
-  });
   const events = new EventRecorder({ client, clock, log, reporter: "test", identity: "test" });
   const metrics = createMetrics();
   const controller = createController(controllerOptions, {
@@ -114,6 +131,52 @@ test("a leader whose signal aborts before everything is listed never reconciles"
   expect(client.lines).toEqual([]);
 });
 
+/** Lists of an API server, of which these come late. */
+class LateLists extends FakeListWatch {
+  readonly late = Promise.withResolvers<void>();
+  readonly #isLate: (selection: ListOptions) => boolean;
+
+  constructor(
+    listed: ConstructorParameters<typeof FakeListWatch>[0],
+    isLate: (selection: ListOptions) => boolean,
+  ) {
+    super(listed);
+    this.#isLate = isLate;
+  }
+
+  override async list(...[selection, ...rest]: Parameters<ListWatch["list"]>): Promise<string> {
+    if (this.#isLate(selection)) await this.late.promise;
+    return super.list(selection, ...rest);
+  }
+}
+
+test.each<[string, (selection: ListOptions) => boolean]>([
+  ["the connected clusters", ({ namespace }) => namespace === clustersNamespace],
+  ["the outboxes", ({ labelSelector }) => labelSelector === labels.outboxUid],
+  ["the namespaces", ({ resource }) => resource === resources.namespaces],
+  ["the SharedSecrets", ({ resource }) => resource === resources.sharedSecrets],
+  ["the reports", ({ labelSelector = "" }) => labelSelector.includes(components.clusterReport)],
+])(
+  "a new leader writes nothing before it has listed %s, and then no Secret of a current outbox",
+  async (_, isLate) => {
+    const namespaces = [rawOutboxNamespace("east")];
+    const [source, cluster] = [rawShared("db"), rawCluster("east", "web")];
+    const before = await fakeWorld({ namespaces, sharedsecrets: [source], secrets: [cluster] });
+    await before.reconcile(outboxReconciler, outboxKeyOf("db"));
+    const secrets = [cluster, rawSent(before.client.requests.at(-1)?.body)];
+    const lists = new LateLists({ namespaces, sharedsecrets: [source], secrets }, isLate);
+    const { client, controller, stop, clock } = setup(taken, lists);
+    void controller.follow(stop.signal);
+    void controller.lead(stop.signal);
+    await clock.run(5_000);
+    expect(client.lines).toEqual([]);
+    lists.late.resolve();
+    await clock.run(5_000);
+    expect(client.lines).toContain("patch sharedsecrets team/db");
+    expect(client.lines.filter((line) => line.includes(outboxNamespace("east")))).toEqual([]);
+  },
+);
+
 test("a rejected write of a target is in the status of its source until it succeeds", async () => {
   let isFull = true;
   const full = refusal("Forbidden", { explanation: "exceeded quota", reason: "Forbidden" });
@@ -129,7 +192,7 @@ test("a rejected write of a target is in the status of its source until it succe
       .map(({ body }) => JSON.stringify(body));
   expect(statuses().at(-1)).toContain("exceeded quota");
   isFull = false;
-  await clock.run(30_000);
+  await clock.run(5_000);
   expect(client.lines.filter((line) => line === "create secrets pay/db").length).toBeGreaterThan(1);
   expect(statuses().at(-1)).not.toContain("exceeded quota");
 });
