@@ -1,6 +1,5 @@
-import { type ClusterSummary, haveSameCounts } from "../domain/outbox/cluster-sync.ts";
+import { type ClusterSummary, statedClusters } from "../domain/outbox/cluster-sync.ts";
 import { clusterOfOutbox } from "../domain/outbox/outbox-names.ts";
-import { isSame } from "../domain/plan/merge-patch.ts";
 import type { Source } from "../domain/sync/copy.ts";
 import { observeClusters } from "./observe-outbox.ts";
 import { indexes, type Stores } from "./stores.ts";
@@ -13,36 +12,23 @@ interface ReportedSummary {
   readonly changesAt?: number;
 }
 
-/** Least time between two changes of what a status says of the clusters of an unchanged source. */
-const paceMs = 10_000;
-
-/**
- * What the status of a source says of its clusters: what they have, at most once in 10 s, because a
- * fan-out in many clusters reports its progress many times.
- */
+/** What the status of a source says of its clusters. */
 export function reportedClusters(source: Source, world: World): ReportedSummary {
   const { clock, memory } = world;
-  const { reported } = memory.agents;
-  const { uid, generation } = source.secret.metadata;
+  const { stated: known } = memory.agents;
+  const { uid } = source.secret.metadata;
   const clusters = observeClusters(source, world);
   if (clusters === undefined) {
-    reported.delete(uid);
+    known.delete(uid);
     return {};
   }
-  const last = reported.get(uid);
-  const [now, monotonic] = [clock.now(), clock.monotonic()];
-  const isUnchanged =
-    last !== undefined &&
-    last.generation === generation &&
-    isSame(last.options, source.options) &&
-    (haveSameCounts(last.summary, clusters) || monotonic < last.since + paceMs);
-  if (!isUnchanged) {
-    reported.set(uid, { summary: clusters, generation, options: source.options, since: monotonic });
-    return { clusters };
-  }
-  return haveSameCounts(last.summary, clusters)
-    ? { clusters: last.summary }
-    : { clusters: last.summary, changesAt: now + last.since + paceMs - monotonic };
+  const now = clock.monotonic();
+  const { stated, changesAt } = statedClusters(source, clusters, { last: known.get(uid), now });
+  known.set(uid, stated);
+  const { summary } = stated;
+  return changesAt === undefined
+    ? { clusters: summary }
+    : { clusters: summary, changesAt: clock.now() + changesAt - now };
 }
 
 /** The clusters whose outbox has a Secret with the uid of a source. */

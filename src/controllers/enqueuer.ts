@@ -181,7 +181,7 @@ export class Enqueuer implements LeaderState {
     if (before === undefined || after !== undefined) return;
     this.memory.deletions.delete(before.metadata.uid);
     this.memory.waitingSince.delete(before.metadata.uid);
-    this.memory.agents.reported.delete(before.metadata.uid);
+    this.memory.agents.stated.delete(before.metadata.uid);
   }
 }
 

@@ -2,8 +2,7 @@ import type { Key } from "../api/object.ts";
 import type { SourceReport } from "../domain/outbox/cluster-report.ts";
 import type { RevocationDecision } from "../domain/endpoint-token/revocation.ts";
 import { requesterHash } from "../domain/grants/granted-names.ts";
-import type { ClusterSummary } from "../domain/outbox/cluster-sync.ts";
-import type { SyncOptions } from "../domain/sync/sync-options.ts";
+import type { StatedClusters } from "../domain/outbox/cluster-sync.ts";
 import type { FormerGrantee } from "../domain/grants/former-grantee.ts";
 import type { ListedFailure } from "../domain/object-state.ts";
 import type { FailureHistory } from "../domain/plan/failure-history.ts";
@@ -122,7 +121,7 @@ interface AgentMemory {
   /** The clusters whose sources were enqueued because no heartbeat arrived. */
   readonly unreachable: Set<string>;
   /** What the status of a source (by uid) says of its clusters. */
-  readonly reported: Map<string, ReportedClusters>;
+  readonly stated: Map<string, StatedClusters>;
 }
 
 /** When a leader saw the last heartbeat of an agent: the clocks of two clusters may differ. */
@@ -130,16 +129,6 @@ interface Heartbeat {
   readonly renewTime: string;
   /** Monotonic milliseconds. */
   readonly seenAt: number;
-}
-
-/** What was last reported of the clusters of a source. */
-interface ReportedClusters {
-  readonly summary: ClusterSummary;
-  /** The state of the source: another state is reported at once. */
-  readonly generation: number;
-  readonly options: SyncOptions;
-  /** Since when, in monotonic milliseconds. */
-  readonly since: number;
 }
 
 /** What the decisions of a leader read and change: caches, memory, queues and the time. */
@@ -161,7 +150,7 @@ export function newMemory({ quotaExempt }: Pick<TokenQuotaConfig, "quotaExempt">
     finalized: new Set(),
     revocations: new Map(),
     tokenQuota: { ends: new Map(), exempt: new Set(quotaExempt.map(requesterHash)), sweepAt: 0 },
-    agents: { heartbeats: new Map(), unreachable: new Set(), reported: new Map() },
+    agents: { heartbeats: new Map(), unreachable: new Set(), stated: new Map() },
     sourceReports: new Map(),
     writtenReports: new Map(),
     revocationsAt: -Infinity,

@@ -3,6 +3,7 @@ import { annotations } from "../../api/names.ts";
 import { isSame } from "../plan/merge-patch.ts";
 import { quoted } from "../report-object.ts";
 import type { Source } from "../sync/copy.ts";
+import type { SyncOptions } from "../sync/sync-options.ts";
 import {
   type ObservedClusterSync,
   obstacleIn,
@@ -92,11 +93,42 @@ function isOffered(source: Source, observed: ObservedClusterSync): boolean {
   return source.options.problem !== undefined || offerTo(source, connected).kind === "offered";
 }
 
+/** What a status says of clusters, and of which state of the source. */
+export interface StatedClusters {
+  readonly summary: ClusterSummary;
+  readonly generation: number;
+  readonly options: SyncOptions;
+  /** Since when, in monotonic milliseconds. */
+  readonly since: number;
+}
+
+/** Least time between two changes of what a status says of the clusters of an unchanged source. */
+const paceMs = 10_000;
+
+/**
+ * What the status of a source says of its clusters at `now`, after `last`: another state of the
+ * source at once, other counts at most once in 10 s, because a fan-out in many clusters reports its
+ * progress many times. `changesAt` is when it may say what it does not say yet. Both are monotonic.
+ */
+export function statedClusters(
+  { secret, options }: Source,
+  summary: ClusterSummary,
+  { last, now }: { readonly last: StatedClusters | undefined; readonly now: number },
+): { readonly stated: StatedClusters; readonly changesAt?: number } {
+  const { generation } = secret.metadata;
+  if (last?.generation === generation && isSame(last.options, options)) {
+    if (haveSameCounts(last.summary, summary)) return { stated: last };
+    const changesAt = last.since + paceMs;
+    if (now < changesAt) return { stated: last, changesAt };
+  }
+  return { stated: { summary, generation, options, since: now } };
+}
+
 /**
  * Whether two summaries have the same counts and reasons: a status is not written for another
  * sentence alone.
  */
-export function haveSameCounts(one: ClusterSummary, other: ClusterSummary): boolean {
+function haveSameCounts(one: ClusterSummary, other: ClusterSummary): boolean {
   const listed = ({ clusters }: ClusterSummary) => clusters.map(withoutMessage);
   return isSame(one.counts, other.counts) && isSame(listed(one), listed(other));
 }

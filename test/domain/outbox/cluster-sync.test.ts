@@ -6,8 +6,8 @@ import type { SourceReport } from "../../../src/domain/outbox/cluster-report.ts"
 import {
   clustersCondition,
   type ClusterSummary,
-  haveSameCounts,
   namedClusters,
+  statedClusters,
   summarizeClusters,
 } from "../../../src/domain/outbox/cluster-sync.ts";
 import type { OutboxState } from "../../../src/domain/outbox/outbox-table.ts";
@@ -235,16 +235,42 @@ describe("the status of a source", () => {
       runs(50),
     );
   });
+});
 
-  test("is written for another count or reason, and not for another sentence", () => {
-    const of = (report: SourceReport): ClusterSummary =>
-      summarizeClusters(source, [named("east", report)]);
-    const before = of(failed);
-    expect(haveSameCounts(before, of({ ...failed, message: "other" }))).toBe(true);
-    expect(haveSameCounts(before, of({ ...failed, reason: "Conflict" }))).toBe(false);
-    expect(haveSameCounts(before, of({ ...failed, desired: 3 }))).toBe(false);
-    expect(haveSameCounts(before, of(reported()))).toBe(false);
-    expect(haveSameCounts(before, { ...before, counts: { named: 2, synced: 0 } })).toBe(false);
+describe("what a status says of clusters", () => {
+  const of = (report: SourceReport): ClusterSummary =>
+    summarizeClusters(source, [named("east", report)]);
+  const before = of(failed);
+  const since = 5_000;
+  const stated = (summary: ClusterSummary, now: number, changes: Partial<SyncOptions> = {}) => {
+    const { stated: last } = statedClusters(source, before, { last: undefined, now: since });
+    const later = sharedWith({ options: { clusters: ["*"], ...changes } });
+    return statedClusters(later, summary, { last, now });
+  };
+
+  test.for<[string, ClusterSummary]>([
+    ["other counts", of({ ...failed, desired: 3 })],
+    ["another reason", of({ ...failed, reason: "Conflict" })],
+    ["another number of clusters", { ...before, counts: { named: 2, synced: 0 } }],
+    ["no reason any more", of(reported())],
+  ])("has %s 10 s after the last change, and not before", ([, summary]) => {
+    const early = stated(summary, since + 9_999);
+    expect([early.stated.summary, early.changesAt]).toEqual([before, since + 10_000]);
+    const now = since + 10_000;
+    expect(stated(summary, now)).toEqual({ stated: { ...early.stated, summary, since: now } });
+  });
+
+  test("is not changed for another sentence", () => {
+    const { stated: last, ...rest } = stated(of({ ...failed, message: "other" }), since + 60_000);
+    expect([last.summary, last.since, rest]).toEqual([before, since, {}]);
+  });
+
+  test("is said at once of a source with other options, or another generation", () => {
+    const summary = of(reported());
+    expect(stated(summary, since, { paused: true }).stated.summary).toBe(summary);
+    const { stated: last } = statedClusters(source, before, { last: undefined, now: since });
+    const changed = { last: { ...last, generation: last.generation - 1 }, now: since };
+    expect(statedClusters(source, summary, changed)).toMatchObject({ stated: { summary } });
   });
 });
 
