@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
-import { recordAt } from "../../src/api/parse.ts";
+import { listAt, recordAt } from "../../src/api/parse.ts";
 import { outboxNamespace } from "../../src/domain/outbox/outbox-names.ts";
 import {
   type AgentFixture,
@@ -193,13 +193,80 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
     await becomesCopied(place, { password: "again" });
   });
 
+  it("writes nothing of an offer that would become a credential or another mark", async () => {
+    const { project, place } = await makeCopied();
+    const { copyAnnotations, copyLabels, syncFormat, syncSecretName, syncSecretType } = annotations;
+    const hostile: readonly Readonly<Record<string, string>>[] = [
+      ...["kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token", "helm.sh/a"].map(
+        (type) => ({ [syncSecretType]: type }),
+      ),
+      { [copyAnnotations]: "kubernetes.io/service-account.name=default" },
+      { [copyAnnotations]: `${annotations.copyOf}=east//a/b` },
+      { [copyLabels]: `${labels.sourceUid}=x` },
+      { [syncSecretName]: "../../../configmaps/x" },
+      { [syncFormat]: "{{ .data }}" },
+    ];
+    const offers = hostile.map((given) => ({ source: newSource(), given }));
+    for (const { source, given } of offers)
+      await fixture.offer(source, { project, annotations: given });
+    for (const { source } of offers)
+      await becomesReported(source.uid, { synced: 0, reason: "InvalidSyncOption" });
+    const { namespace } = place;
+    const listed = await fixture.east.arrange(get(secretPath({ namespace })));
+    expect(listAt(listed, "items")).toHaveLength(1);
+  });
+
+  it("removes nothing for a tombstone that has the uid of another source", async () => {
+    const { source, place, copy } = await makeCopied();
+    const liar = { name: unique("liar"), uid: source.uid };
+    await fixture.withdraw(liar);
+    const done = async () => (await fixture.report()).done.has(liar.uid);
+    await eventually(done, { what: "the report of the tombstone" });
+    const still = await fixture.secret(place.namespace, place.name);
+    expect(still.metadata.resourceVersion).toBe(copy.metadata.resourceVersion);
+  });
+
+  it("gives no data to what a tenant marks as a copy, and does not say what exists", async () => {
+    const { source, place } = await makeCopied();
+    const other = await makeTarget(fixture.east, unique("project"));
+    const make = (namespace: string, metadata: Readonly<Record<string, unknown>>) => {
+      const data = { password: base64("forged") };
+      return fixture.east.arrange(post(secretPath({ namespace }), { metadata, data }));
+    };
+    const name = unique("forged");
+    for (const namespace of [place.namespace, other])
+      await make(namespace, {
+        ...{ name, labels: { [labels.outboxUid]: source.uid } },
+        annotations: {
+          [annotations.copyOf]: `east//team-a/${source.name} -> ${namespace}/${name}`,
+        },
+      });
+    for (const namespace of [place.namespace, other]) await becomesGone({ namespace, name });
+    const answerTo = async (asked: string): Promise<string> => {
+      const asking = { [labels.sharedSecretNamespace]: "team-a", [labels.sharedSecretName]: asked };
+      const request = { namespace: other, name: unique("asking") };
+      await make(other, { name: request.name, labels: asking });
+      const error = await eventually(
+        async () => {
+          const { metadata } = await fixture.secret(request.namespace, request.name);
+          return metadata.annotations?.[annotations.clusterSyncError];
+        },
+        { what: "the answer to a placeholder" },
+      );
+      await becomesCopied(request, { password: "forged" });
+      return error.replaceAll(asked, "NAME");
+    };
+    expect(await answerTo(source.name)).toBe(await answerTo(newSource().name));
+  });
+
   it("and a Latchkey of the cluster leave each other's copies alone", async () => {
     const { east } = fixture;
     const controller = await east.run();
     await controller.waitReady();
     const project = unique("project");
     const namespace = await makeTarget(east, project);
-    const own = unique("own");
+    // The sources of the outbox are in a namespace of this name, too.
+    const own = "team-a";
     await east.arrange(postNamespace(own));
     const share = async (name: string): Promise<string> => {
       const shared = `/apis/${apiVersion}/namespaces/${own}/sharedsecrets`;
@@ -209,7 +276,7 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
       return `${shared}/${name}`;
     };
     const first = newSource();
-    await share(first.name);
+    const local = await east.arrange(get(await share(first.name)));
     await becomesCopied({ namespace, name: first.name }, { password: "own" });
     await fixture.offer(first, { project });
     await becomesReported(first.uid, { desired: 1, synced: 0, conflicts: 1, reason: "NotManaged" });
@@ -227,6 +294,13 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
     );
     await becomesCopied({ namespace, name: first.name }, { password: "own" });
     await becomesCopied({ namespace, name: second.name }, { password: "canary" });
+
+    const before = await fixture.secret(namespace, first.name);
+    const forged = { name: first.name, uid: String(local.metadata["uid"]) };
+    await fixture.withdraw(forged);
+    const done = async () => (await fixture.report()).done.has(forged.uid);
+    await eventually(done, { what: "the report of the forged tombstone" });
+    expect(await fixture.secret(namespace, first.name)).toEqual(before);
     await controller.stop();
   });
 
