@@ -197,14 +197,10 @@ export const httpsOrigin: ParseValue<string> = (value, option) => {
   throw new ConfigError(option, value, "must not have a path: the gateway serves below /");
 };
 
+type Numbers<K extends string> = Readonly<Record<K, number>>;
+
 /** An integer from `least` to `most`. */
-export function wholeNumber({
-  least,
-  most,
-}: {
-  readonly least: number;
-  readonly most: number;
-}): ParseValue<number> {
+export function wholeNumber({ least, most }: Numbers<"least" | "most">): ParseValue<number> {
   return (value, option) => {
     const number = Number(value);
     if (/^\d+$/.test(value) && number >= least && number <= most) return number;
@@ -222,13 +218,7 @@ const unitBytes: ReadonlyMap<string, number> = new Map([
 /**
  * Bytes, such as `65536`, `512Ki` or `16Mi` (Kubernetes resource quantities with binary suffixes).
  */
-export function byteQuantity({
-  least,
-  most,
-}: {
-  readonly least: number;
-  readonly most: number;
-}): ParseValue<number> {
+export function byteQuantity({ least, most }: Numbers<"least" | "most">): ParseValue<number> {
   return (value, option) => {
     const [, digits, unit = ""] = /^(\d+)([KMG]i)?$/.exec(value) ?? [];
     const bytes = Number(digits) * (unitBytes.get(unit) ?? 1);
@@ -253,13 +243,7 @@ const mostSeconds = 2 ** 31 - 1;
  * `90`, `30s`, `15m`, `1h` or `7d`, at least `least` seconds; returns the number of seconds times
  * `unit`.
  */
-export function duration({
-  unit,
-  least,
-}: {
-  readonly unit: number;
-  readonly least: number;
-}): ParseValue<number> {
+export function duration({ unit, least }: Numbers<"unit" | "least">): ParseValue<number> {
   return (value, option) => {
     const match = /^(\d+)([smhd]?)$/.exec(value);
     const seconds = Number(match?.[1]) * (unitSeconds.get(match?.[2] || "s") ?? 1);

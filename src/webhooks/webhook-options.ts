@@ -18,6 +18,7 @@ import {
   wholeNumber,
 } from "../runtime/config-values.ts";
 import {
+  clientServerOptions,
   type ConfigOf,
   flagOf,
   type Option,
@@ -92,15 +93,7 @@ export const webhookOptions = {
     help: "more DNS names in the certificate that Latchkey makes, separated by commas",
     parse: dnsNames,
   },
-  /** Directory of the certificates; undefined if Latchkey generates them. */
-  certificateDirectory: {
-    value: "<directory>",
-    initial: "",
-    help:
-      "directory with tls.crt, tls.key and ca.crt, such as from cert-manager, " +
-      "read again when they change; if unset, Latchkey makes its own certificates",
-    parse: optional(text),
-  },
+  certificateDirectory: clientServerOptions.certificateDirectory,
   /** The first segment of admission paths; undefined if Latchkey generates and publishes it. */
   admissionPath: {
     value: "<segment>",

@@ -116,8 +116,11 @@ function shortened({ sources, done, unknown, problem }: ClusterReport): ClusterR
   return { done: said, sources: new Map([...troubled, ...well]), unknown: unheard, ...rest };
 }
 
-function withoutMessage(source: SourceReport): SourceReport {
-  const { message: _, ...others } = source;
+/** A report without its sentence. */
+export function withoutMessage<T extends { readonly message?: string }>(
+  report: T,
+): Omit<T, "message"> {
+  const { message: _, ...others } = report;
   return others;
 }
 

@@ -11,18 +11,12 @@ import {
   obstacleText,
   outboxObstacle,
 } from "./cluster-obstacle.ts";
+import { type SourceReport, withoutMessage } from "./cluster-report.ts";
 import { offerTo } from "./consents.ts";
 
 /** What a source has in one connected cluster, as its status says it. */
-export interface ClusterSync {
+export interface ClusterSync extends Omit<SourceReport, "seen"> {
   readonly name: string;
-  readonly desired: number;
-  readonly synced: number;
-  readonly conflicts: number;
-  readonly failed: number;
-  /** Absent if every target of the cluster is synced. */
-  readonly reason?: string;
-  readonly message?: string;
 }
 
 /** What a source has in all connected clusters that it names. */
@@ -131,11 +125,6 @@ export function statedClusters(
 function haveSameCounts(one: ClusterSummary, other: ClusterSummary): boolean {
   const listed = ({ clusters }: ClusterSummary) => clusters.map(withoutMessage);
   return isSame(one.counts, other.counts) && isSame(listed(one), listed(other));
-}
-
-function withoutMessage(cluster: ClusterSync): Omit<ClusterSync, "message"> {
-  const { message: _, ...others } = cluster;
-  return others;
 }
 
 /**

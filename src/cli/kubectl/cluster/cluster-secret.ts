@@ -9,7 +9,7 @@ import {
   clustersNamespaceObject,
 } from "../../../domain/outbox/outbox-objects.ts";
 import { type Cluster, preconditions } from "../connection/cluster.ts";
-import { existing } from "../missing-right.ts";
+import { existing, type Readable, readWith } from "../missing-right.ts";
 import type { Terminal } from "../terminal.ts";
 import { ensureObject } from "./ensure-object.ts";
 
@@ -24,6 +24,12 @@ export async function clusterSecrets(
   const labelSelector = cluster === undefined ? labels.cluster : `${labels.cluster}=${cluster}`;
   const found = await select({ resource: secrets, namespace, labelSelector, metadataOnly: true });
   return found.map(parseLatchkeyMetadata);
+}
+
+/** The same of all of them, for a user who may not list them. */
+export function readClusterSecrets(cluster: Cluster): Promise<Readable<readonly Metadata[]>> {
+  const right = { verb: "list", resource: secrets, namespace } as const;
+  return readWith(right, () => clusterSecrets(cluster), []);
 }
 
 /** What {@link ensureClusterSecret} reads and writes with. */

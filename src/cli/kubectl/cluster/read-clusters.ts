@@ -2,7 +2,6 @@ import { components, labels, ownObjects } from "../../../api/names.ts";
 import type { Metadata } from "../../../api/object.ts";
 import { parseLatchkeyMetadata, recordAt, stringAt, stringMapAt } from "../../../api/parse.ts";
 import { type Resource, resources } from "../../../api/resources.ts";
-import { clustersNamespace } from "../../../domain/gateway/connected-cluster.ts";
 import { instantOf } from "../../../domain/lifetime.ts";
 import type { ObservedCluster } from "../../../domain/outbox/cluster-overview.ts";
 import { parseReport, reportKey } from "../../../domain/outbox/cluster-report.ts";
@@ -16,7 +15,7 @@ import { isNamespaceName } from "../../../runtime/config-values.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { distinctRights, type Readable, readObject, readWith } from "../missing-right.ts";
 import { readEach } from "../objects/listing.ts";
-import { clusterSecrets } from "./cluster-secret.ts";
+import { readClusterSecrets } from "./cluster-secret.ts";
 
 /** Reads every connected cluster, and every outbox without one, by name. */
 export async function readClusters(
@@ -47,12 +46,7 @@ type SecretsByName = ReadonlyMap<string, Metadata>;
 
 /** The Secrets that connect clusters, by the name of the cluster. */
 async function connectedSecrets(cluster: Cluster): Promise<Readable<SecretsByName>> {
-  const right = {
-    verb: "list",
-    resource: resources.secrets,
-    namespace: clustersNamespace,
-  } as const;
-  const { found, missing } = await readWith(right, () => clusterSecrets(cluster), []);
+  const { found, missing } = await readClusterSecrets(cluster);
   return { found: secretsByCluster(found), missing };
 }
 

@@ -1,7 +1,6 @@
 import { keyOf, type Metadata } from "../../../api/object.ts";
 import { parseLatchkeyMetadata } from "../../../api/parse.ts";
 import type { ReportItem } from "../../../api/report.ts";
-import { resources } from "../../../api/resources.ts";
 import { clusterOfSecret, clustersNamespace } from "../../../domain/gateway/connected-cluster.ts";
 import { connectedCluster, secretsByCluster } from "../../../domain/outbox/connected-clusters.ts";
 import type { ConnectedCluster } from "../../../domain/outbox/consents.ts";
@@ -9,9 +8,9 @@ import { clusterObject } from "../../../domain/outbox/explain-cluster.ts";
 import { offerChanges, sourcesByKey } from "../../../domain/outbox/offer-changes.ts";
 import type { Source } from "../../../domain/sync/copy.ts";
 import type { ObjectChange } from "../../../domain/sync/plan-change.ts";
-import { clusterSecrets } from "../cluster/cluster-secret.ts";
+import { readClusterSecrets } from "../cluster/cluster-secret.ts";
 import type { Cluster } from "../connection/cluster.ts";
-import { type Readable, readWith } from "../missing-right.ts";
+import type { Readable } from "../missing-right.ts";
 import type { AppliedManifest } from "./plan-apply.ts";
 
 /** What files change, and what was there before. */
@@ -46,12 +45,7 @@ export async function clusterChanges(
   const isConcerned = ({ secret: { metadata }, options }: Source): boolean =>
     [options, former.get(keyOf(metadata))?.options].some((one) => (one?.clusters.length ?? 0) > 0);
   if (own.length === 0 && !changed.some(isConcerned)) return { found: nothing, missing: [] };
-  const right = {
-    verb: "list",
-    resource: resources.secrets,
-    namespace: clustersNamespace,
-  } as const;
-  const secrets = await readWith(right, () => clusterSecrets(cluster), []);
+  const secrets = await readClusterSecrets(cluster);
   if (secrets.missing.length > 0) return { found: nothing, missing: secrets.missing };
   const isReplaced = ({ name }: Metadata): boolean => own.some((one) => one.name === name);
   const replaced = [...secrets.found.filter((one) => !isReplaced(one)), ...own];
