@@ -43,8 +43,8 @@ export function agentState(facts: AgentFacts): AgentState {
     return {
       kind: "duplicate",
       why:
-        `another cluster, whose kube-system has the uid ${quoted(identity.uid)}, uses this outbox; ` +
-        "stop its agent, or run kubectl latchkey cluster connect --replace",
+        `another cluster, whose kube-system has the uid ${quoted(identity.uid)}, ` +
+        "uses this outbox; stop its agent, or run kubectl latchkey cluster connect --replace",
     };
   if (deleteAfterMs !== undefined && silentMs >= deleteAfterMs)
     return {
