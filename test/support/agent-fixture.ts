@@ -15,6 +15,7 @@ import {
   outboxObjects,
 } from "../../src/domain/outbox/outbox-objects.ts";
 import { outboxManifest, tombstoneManifest } from "../../src/domain/outbox/outbox-secret.ts";
+import { clustersNamespace } from "../../src/domain/gateway/connected-cluster.ts";
 import { collectionPath } from "../../src/kube/client/paths.ts";
 import { encodeBody } from "../../src/kube/client/request-body.ts";
 import { createDataDigest } from "../../src/tokens/data-digest.ts";
@@ -76,7 +77,7 @@ export interface AgentFixture {
   /** The argument with the credential of the agent. */
   readonly credential: string;
   /** Starts another agent with these arguments; its files are in a new directory. */
-  startAgent(args: readonly string[]): Promise<LatchkeyProcess>;
+  startAgent(args: readonly string[], identity?: string): Promise<LatchkeyProcess>;
   stop(): Promise<void>;
 }
 
@@ -122,9 +123,9 @@ export async function startAgentFixture(args: readonly string[] = []): Promise<A
     await Promise.all(agents.map((agent) => agent.stop()));
     await Promise.all([central.stop(), east.stop()]);
   };
-  const startAgent = async (more: readonly string[]): Promise<LatchkeyProcess> => {
+  const startAgent: AgentFixture["startAgent"] = async (more, identity = "agent") => {
     const agent = await startClusterAgent({
-      ...{ controlPlane: east.controlPlane, program: east.program, identity: "agent" },
+      ...{ controlPlane: east.controlPlane, program: east.program, identity },
       args: [`--cluster-name=${cluster}`, ...more],
     });
     agents.push(agent);
@@ -147,19 +148,20 @@ export async function startAgentFixture(args: readonly string[] = []): Promise<A
   }
 }
 
-/** Connects the cluster, and lets all projects in. */
-async function makeOutbox(central: DedicatedCluster): Promise<void> {
-  const create = ({ resource, manifest }: OutboxObject): Promise<Answer> =>
-    central.ask({}, post(collectionPath(resource, manifest.metadata.namespace), manifest));
+/** Connects the cluster, which may be connected already, and lets all projects in. */
+export async function makeOutbox(central: DedicatedCluster): Promise<void> {
+  const create = async ({ resource, manifest }: OutboxObject): Promise<void> => {
+    const collection = collectionPath(resource, manifest.metadata.namespace);
+    const { code, message } = await central.ask({}, post(collection, manifest));
+    if (code !== 201 && code !== 409) throw new Error(`${manifest.kind}: ${code} ${message}`);
+  };
   // It exists where the gateway is installed.
   await create(clustersNamespaceObject);
-  const { metadata, code, message } = await create(clusterSecretObject(cluster, "*"));
-  if (code !== 201) throw new Error(`the Secret of the cluster: ${code} ${message}`);
-  const uid = String(metadata["uid"]);
-  for (const object of [outboxNamespaceObject({ name: cluster, uid }), ...outboxObjects(cluster)]) {
-    const made = await create(object);
-    if (made.code !== 201) throw new Error(`${object.manifest.kind}: ${made.code} ${made.message}`);
-  }
+  await create(clusterSecretObject(cluster, "*"));
+  const path = secretPath({ namespace: clustersNamespace, name: cluster });
+  const uid = String((await central.arrange(get(path))).metadata["uid"]);
+  for (const object of [outboxNamespaceObject({ name: cluster, uid }), ...outboxObjects(cluster)])
+    await create(object);
 }
 
 function outboxOf(
