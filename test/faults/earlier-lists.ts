@@ -1,18 +1,14 @@
-import { listAt } from "../../src/api/parse.ts";
 import type { ApiRequest } from "../support/api-request.ts";
 import type { ProxiedCluster } from "../support/proxied-cluster.ts";
-import { isVisible, type View } from "../support/visible-objects.ts";
 
 /** Records lists, for faults that return them later. */
 export class EarlierLists {
   readonly #cluster: ProxiedCluster;
-  readonly #view: View;
   readonly #requests = new Map<string, ApiRequest>();
   readonly #lists = new Map<string, string>();
 
-  constructor(cluster: ProxiedCluster, view: View) {
+  constructor(cluster: ProxiedCluster) {
     this.#cluster = cluster;
-    this.#view = view;
   }
 
   /** Adds a list to the recorded ones. */
@@ -38,10 +34,7 @@ export class EarlierLists {
   async #record(request: ApiRequest): Promise<void> {
     const path = request.isStreamed ? pathOfList(request.path) : request.path;
     const list = await this.#cluster.arrange({ method: "GET", path });
-    const items = listAt(list, "items").filter((item) =>
-      isVisible(this.#view, request.plural, item),
-    );
-    this.#lists.set(request.selection, JSON.stringify({ ...list, items }));
+    this.#lists.set(request.selection, JSON.stringify(list));
   }
 }
 

@@ -55,7 +55,7 @@ export class Run<B extends Backend> {
     this.#target = target;
     this.#cluster = cluster;
     this.logbook = new Logbook(view, now);
-    this.lists = new EarlierLists(cluster, view);
+    this.lists = new EarlierLists(cluster);
     this.backend = backend({
       cluster,
       view,

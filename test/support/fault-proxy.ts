@@ -231,11 +231,12 @@ export class FaultProxy {
     const { steering, events, view } = this.#options;
     events.onList(request);
     const stale = steering.list?.(request);
-    if (stale !== undefined)
-      return { status: 200, text: request.isStreamed ? streamOf(JSON.parse(stale)) : stale };
-    const answer = request.isStreamed
-      ? await this.#forwardStream(request, incoming)
-      : await this.#forward(request, incoming, "");
+    const answer =
+      stale !== undefined
+        ? { status: 200, text: request.isStreamed ? streamOf(JSON.parse(stale)) : stale }
+        : request.isStreamed
+          ? await this.#forwardStream(request, incoming)
+          : await this.#forward(request, incoming, "");
     if (answer.status !== 200) return answer;
     const isShown = (object: unknown): boolean => isVisible(view, request.plural, object);
     if (request.isStreamed)
