@@ -122,13 +122,14 @@ export class InProcessBackend implements Backend<InProcessInstance> {
     this.#starts += 1;
     const { cluster, view, traffic, onMistake } = this.#context;
     const { steering, events } = traffic(() => instance);
+    const { viewIn = (whole) => whole } = this.#programs[program];
     const instance: InProcessInstance = await InProcessInstance.start({
       cluster,
       identity,
       process: `${program}${this.#starts}`,
       ahead: this.#clock.ahead,
       random: this.#random,
-      proxy: { view, steering, events: { ...events, onTraffic: () => this.moved() } },
+      proxy: { view: viewIn(view), steering, events: { ...events, onTraffic: () => this.moved() } },
       onMistake,
       name: program,
       program: this.#programs[program],

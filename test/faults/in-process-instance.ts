@@ -72,14 +72,17 @@ export class InProcessInstance implements Instance {
     this.proxy = proxy;
     this.#metrics = busyMetrics(() => options.proxy.events.onTraffic());
     const credentials = { ...cluster.credentials[program.account], server: proxy.url };
-    const place = { namespace: options.proxy.view.system, identity };
-    this.#running = program.assemble(place, {
-      credentials,
-      clock: this.clock,
-      random,
-      log: mistakeLog(onMistake),
-      metrics: this.#metrics,
-    });
+    const central = { ...cluster.credentials.admin, server: proxy.url };
+    this.#running = program.assemble(
+      { view: options.proxy.view, identity },
+      {
+        ...{ credentials, central },
+        clock: this.clock,
+        random,
+        log: mistakeLog(onMistake),
+        metrics: this.#metrics,
+      },
+    );
     this.#running.run(this.#stop.signal).then(
       () => this.#stop.signal.aborted || onEnd(),
       (error: unknown) => onMistake(`the ${name} rejects: ${String(error)}`),

@@ -77,7 +77,9 @@ export class Ledger {
   }
 
   sentence({ method, plural, namespace, subresource }: ApiRequest, name: string): string {
-    const place = [namespace, this.#aliases.get(name) ?? name]
+    // The uid of a source decides which report it is in.
+    const shared = name.replace(/^report-\d+$/, "report");
+    const place = [namespace, this.#aliases.get(name) ?? shared]
       .filter((part) => part !== undefined)
       .join("/");
     const what = subresource === undefined ? plural : `${plural}/${subresource}`;

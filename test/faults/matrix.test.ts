@@ -14,14 +14,16 @@ import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 // Always the same sample, so that a change is tested on its own. SEED= selects other samples, and
 // make faults plays all runs.
 const seed = Number(process.env.SEED ?? 7);
-const sample = { scenarios: 4, runs: 18, workers: 8 };
+const sample = { scenarios: 5, runs: 24, workers: 8 };
 
 /** Each of its faults has a different effect. */
 const copying = scenarios.filter(({ name }) => name === "sharedsecret: change data");
 /** The only one whose users reach the API server through a program of Latchkey. */
 const forwarding = scenarios.filter(({ name }) => name === "key: used through the gateway");
 const withdrawing = scenarios.filter(({ name }) => name.startsWith("cluster: a SharedSecret is"));
-const always = [...copying, ...forwarding, ...withdrawing];
+/** The only one of two programs that both write what the other reads. */
+const acting = scenarios.filter(({ name }) => name === "agent: create, drift, withdrawal");
+const always = [...copying, ...forwarding, ...withdrawing, ...acting];
 const drawn = shuffled(
   scenarios.filter((scenario) => !always.includes(scenario)),
   seed,

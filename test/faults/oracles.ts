@@ -119,8 +119,9 @@ function allowanceFor(
   };
 }
 
+/** Reports of agents are statuses too. */
 function isStatus(entry: string): boolean {
-  return entry.split(" ")[1]?.endsWith("/status") === true;
+  return entry.split(" ")[1]?.endsWith("/status") === true || entry.endsWith("/report");
 }
 
 /**

@@ -8,6 +8,7 @@ import { FaultInjector, type Injection } from "./fault-injector.ts";
 import type { Counts } from "./ledger.ts";
 import type { Run } from "./run.ts";
 import { isStep, type Scenario, type WithObject } from "./scenario.ts";
+import { reportStateOf } from "./report-state.ts";
 import { revokedStateOf } from "./revoked-state.ts";
 import { webhookStateOf } from "./webhook-state.ts";
 import type { Worker } from "./worker.ts";
@@ -135,6 +136,7 @@ export async function endStateOf(cluster: ProxiedCluster, view: View): Promise<S
     ...snapshot,
     ...(await webhookStateOf(cluster, view)),
     await revokedStateOf(cluster, view),
+    await reportStateOf(cluster, view),
   ];
   return texts.map((text) =>
     text

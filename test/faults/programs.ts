@@ -1,17 +1,20 @@
 import { closeParts, problemsOf, runParts } from "../../src/runtime/run-process.ts";
 import type { assembleController } from "../../src/controllers/assemble.ts";
+import { assembleAgent } from "../../src/controllers/cluster-agent/assemble-agent.ts";
+import type { Credentials } from "../../src/kube/credentials/credentials.ts";
 import type { ProcessConnectionDeps } from "../../src/kube/process-connection.ts";
 import { assembleGateway } from "../../src/gateway/run-gateway.ts";
 import type { GatewayHandler } from "../../src/gateway/gateway-handler.ts";
 import { assembleWebhook, type WebhookAssembly } from "../../src/webhooks/assemble.ts";
 import type { Account } from "../support/account-login.ts";
+import { eastOf, type View } from "../support/visible-objects.ts";
 import { leaseTimes } from "./lease-times.ts";
 
 /**
  * The role of a process of a run: reconcile the three kinds, serve reviews, renew the webhook's
- * certificates, or forward requests with access keys.
+ * certificates, forward requests with access keys, or make the copies of a connected cluster.
  */
-export type ProgramName = "controller" | "webhook" | "certificates" | "gateway";
+export type ProgramName = "controller" | "webhook" | "certificates" | "gateway" | "agent";
 
 /** A process of a run without its servers. */
 export interface RunningProgram {
@@ -31,13 +34,20 @@ export type AssembleController = (
   ...args: Parameters<typeof assembleController>
 ) => Omit<ReturnType<typeof assembleController>, "issuerCertificates">;
 
+/** The connections of a program, and those of an agent to its central cluster. */
+interface ProgramDeps extends ProcessConnectionDeps {
+  readonly central: Credentials;
+}
+
 /** How a program is started. */
 export interface Program {
   readonly account: Account;
   readonly leads: boolean;
+  /** What it sees of a run; all but the connected cluster by default. */
+  readonly viewIn?: (view: View) => View;
   assemble(
-    place: { readonly namespace: string; readonly identity: string },
-    deps: ProcessConnectionDeps,
+    place: { readonly view: View; readonly identity: string },
+    deps: ProgramDeps,
   ): RunningProgram;
 }
 
@@ -49,7 +59,7 @@ export function programsWith(assemble: AssembleController): Readonly<Record<Prog
     controller: {
       account: "latchkey-controller",
       leads: true,
-      assemble({ namespace, identity }, deps) {
+      assemble({ view: { system: namespace }, identity }, deps) {
         const assembly = assemble({ ...controllerSettings, namespace, identity }, deps);
         // Nothing is listed yet, so each kind reports a reason, or a warning if it is optional.
         const { informers } = assembly;
@@ -65,7 +75,7 @@ export function programsWith(assemble: AssembleController): Readonly<Record<Prog
     webhook: {
       account: "latchkey-webhook",
       leads: false,
-      assemble({ namespace }, deps) {
+      assemble({ view: { system: namespace } }, deps) {
         const webhook = webhookOf(namespace, deps);
         const watches = problemsOf(webhook.parts).length;
         return {
@@ -79,7 +89,7 @@ export function programsWith(assemble: AssembleController): Readonly<Record<Prog
     certificates: {
       account: "latchkey-webhook",
       leads: false,
-      assemble({ namespace }, deps) {
+      assemble({ view: { system: namespace } }, deps) {
         const webhook = webhookOf(namespace, deps);
         // Its Secret and two webhook configurations.
         return {
@@ -93,7 +103,7 @@ export function programsWith(assemble: AssembleController): Readonly<Record<Prog
     gateway: {
       account: "latchkey-gateway",
       leads: false,
-      assemble({ namespace }, deps) {
+      assemble({ view: { system: namespace } }, deps) {
         const gateway = assembleGateway({ ...gatewaySettings, namespace }, deps);
         // One problem is the right to impersonate; but the Secrets of connected clusters and the
         // ConfigMap that lists them are none.
@@ -104,6 +114,23 @@ export function programsWith(assemble: AssembleController): Readonly<Record<Prog
           watches,
           routes: [],
           handler: gateway.handler,
+        };
+      },
+    },
+    agent: {
+      account: "latchkey-cluster-agent",
+      leads: true,
+      viewIn: eastOf,
+      assemble({ view: { system: namespace, prefix }, identity }, deps) {
+        const clusterName = prefix.slice(0, -1);
+        const agent = assembleAgent({ ...agentSettings, namespace, identity, clusterName }, deps);
+        // One problem is that it waits; but its resource quotas are none.
+        const watches = problemsOf([agent]).length;
+        return {
+          run: (signal) => Promise.race([agent.lead(signal), runParts([agent], signal)]),
+          close: () => closeParts([agent]),
+          watches,
+          routes: [],
         };
       },
     },
@@ -132,6 +159,16 @@ export const controllerSettings = {
   workers: 16,
   writers: 16,
   maximumBodyBytesInFlight: 16 * 1024 * 1024,
+  lease: leaseTimes,
+};
+
+const agentSettings = {
+  requireSyncFrom: false,
+  copyKeys: [],
+  workers: 16,
+  writers: 16,
+  maximumBodyBytesInFlight: 16 * 1024 * 1024,
+  deleteAfterDisconnect: undefined,
   lease: leaseTimes,
 };
 

@@ -1,5 +1,5 @@
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
-import { type Action, create, type Step } from "../support/actions.ts";
+import { type Action, create, merge, type Step } from "../support/actions.ts";
 import type { View } from "../support/visible-objects.ts";
 
 /** The path of Latchkey's API group. */
@@ -42,4 +42,30 @@ export const sharedSecret = (view: View, spec: object, metadata: object = {}): A
     kind: "SharedSecret",
     metadata: { name: "db", ...metadata },
     spec,
+  });
+
+/** Moves a namespace into a project, or out of all. */
+export const inProject = ({ prefix }: View, name: string, project: string | null) =>
+  merge(`/api/v1/namespaces/${prefix}${name}`, {
+    metadata: { labels: { [labels.project]: project === null ? null : `${prefix}${project}` } },
+  });
+
+/** The path of the copy of `db` in a namespace. */
+export const copy = ({ prefix }: View, name: string) =>
+  `/api/v1/namespaces/${prefix}${name}/secrets/db`;
+
+/** The path of a placeholder in a namespace. */
+export const asking = ({ prefix }: View, name: string) =>
+  `/api/v1/namespaces/${prefix}${name}/secrets/asking`;
+
+/** Creates a placeholder for `db`. */
+export const placeholder = ({ prefix }: View, name: string, home = `${prefix}home`) =>
+  create(`/api/v1/namespaces/${prefix}${name}/secrets`, {
+    metadata: {
+      name: "asking",
+      labels: {
+        [labels.sharedSecretName]: "db",
+        [labels.sharedSecretNamespace]: home,
+      },
+    },
   });

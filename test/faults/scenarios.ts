@@ -9,9 +9,22 @@ import {
   type Step,
 } from "../support/actions.ts";
 import type { Caller } from "../support/cluster-connection.ts";
+import { ofAgents } from "./agent-scenarios.ts";
 import { ofClusters } from "./cluster-scenarios.ts";
 import type { Scenario, WithObject } from "./scenario.ts";
-import { api, data, db, home, namespace, sharedSecret, to } from "./scenario-objects.ts";
+import {
+  api,
+  asking,
+  copy,
+  data,
+  db,
+  home,
+  inProject,
+  namespace,
+  placeholder,
+  sharedSecret,
+  to,
+} from "./scenario-objects.ts";
 import type { View } from "../support/visible-objects.ts";
 import type { Admission, Use } from "./key-actions.ts";
 
@@ -23,23 +36,6 @@ const editors = {
   users: ["carol", "dave"],
   subresources: ["status"],
 };
-const inProject = ({ prefix }: View, name: string, project: string | null) =>
-  merge(`/api/v1/namespaces/${prefix}${name}`, {
-    metadata: { labels: { [labels.project]: project === null ? null : `${prefix}${project}` } },
-  });
-const copy = ({ prefix }: View, name: string) => `/api/v1/namespaces/${prefix}${name}/secrets/db`;
-const asking = ({ prefix }: View, name: string) =>
-  `/api/v1/namespaces/${prefix}${name}/secrets/asking`;
-const placeholder = ({ prefix }: View, name: string) =>
-  create(`/api/v1/namespaces/${prefix}${name}/secrets`, {
-    metadata: {
-      name: "asking",
-      labels: {
-        [labels.sharedSecretName]: "db",
-        [labels.sharedSecretNamespace]: `${prefix}home`,
-      },
-    },
-  });
 const by = ({ prefix }: View, name = "alice"): Caller => ({
   user: `${prefix}${name}`,
   groups: [requesters],
@@ -351,6 +347,7 @@ export const scenarios: readonly Scenario[] = [
     ],
   },
   ...ofClusters,
+  ...ofAgents,
 ];
 
 function rotate(view: View): Action {

@@ -1,10 +1,10 @@
-import { components, labels, revokedTokensName } from "../../src/api/names.ts";
+import { components, labels, ownObjects, revokedTokensName } from "../../src/api/names.ts";
 import { clustersNamespace } from "../../src/domain/gateway/connected-cluster.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { encodeBody } from "../../src/kube/client/request-body.ts";
 import { connectorKeySecret } from "../../src/tokens/connector-data.ts";
 import { admin, patchTypes } from "../support/cluster-connection.ts";
-import { isVisible, type View } from "../support/visible-objects.ts";
+import { eastOf, isVisible, type View } from "../support/visible-objects.ts";
 import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 
 const leasesOf = (system: string) => `/apis/coordination.k8s.io/v1/namespaces/${system}/leases`;
@@ -50,15 +50,17 @@ export class Worker {
   async nextView(): Promise<View> {
     this.#runs += 1;
     const system = `${this.#name}-system`;
-    await this.cluster.ask(admin, {
-      method: "DELETE",
-      path: `${leasesOf(system)}/latchkey-controller`,
-    });
+    for (const lease of [ownObjects.lease, ownObjects.agentLease])
+      await this.cluster.ask(admin, { method: "DELETE", path: `${leasesOf(system)}/${lease}` });
     return { prefix: `${this.#name}x${this.#runs}-`, system };
   }
 
   /** Deletes the objects of a run, by force. */
   async tidy(view: View): Promise<void> {
+    await Promise.all([this.#tidy(view), this.#tidy(eastOf(view))]);
+  }
+
+  async #tidy(view: View): Promise<void> {
     const clusterWide = [
       `${api}/ownedaccesskeys`,
       `${api}/directclusterendpointtokens`,

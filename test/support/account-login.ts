@@ -4,7 +4,11 @@ import { writeKubeconfig, writePrivately } from "./kubeconfig.ts";
 import { kubectl } from "./kubectl.ts";
 
 /** A service account of latchkey-system that a process authenticates as. */
-export type Account = "latchkey-controller" | "latchkey-webhook" | "latchkey-gateway";
+export type Account =
+  | "latchkey-controller"
+  | "latchkey-webhook"
+  | "latchkey-gateway"
+  | "latchkey-cluster-agent";
 
 /** The credentials of a service account, valid until they are closed. */
 export interface ServiceAccountLogin {

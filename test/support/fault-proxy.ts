@@ -16,7 +16,7 @@ import {
   streamOf,
   textOf,
 } from "./proxy-messages.ts";
-import { isVisible, type View } from "./visible-objects.ts";
+import { isListed, policyOf, type View } from "./visible-objects.ts";
 
 /** The connection is closed, or stays open without data until the client times out. */
 export type NoAnswer = "drop" | "swallow";
@@ -207,7 +207,7 @@ export class FaultProxy {
     const forward = () => this.#forward(request, incoming, sent);
     if (request.kind === "list") return this.#list(request, incoming);
     if (request.kind === "lease") return this.#lease(request, sent, forward);
-    if (request.kind !== "write") return forward();
+    if (request.kind !== "write") return this.#get(request, await forward());
     events.onWrite(request);
     const committed = async () => {
       const answer = await forward();
@@ -215,6 +215,11 @@ export class FaultProxy {
       return answer;
     };
     return steering.write === undefined ? committed() : steering.write(request, committed);
+  }
+
+  #get({ plural }: ApiRequest, { text, ...answer }: ProxyAnswer): ProxyAnswer {
+    const isPolicy = plural === "validatingadmissionpolicies";
+    return { ...answer, text: isPolicy ? policyOf(this.#options.view, text) : text };
   }
 
   async #lease(
@@ -238,7 +243,7 @@ export class FaultProxy {
           ? await this.#forwardStream(request, incoming)
           : await this.#forward(request, incoming, "");
     if (answer.status !== 200) return answer;
-    const isShown = (object: unknown): boolean => isVisible(view, request.plural, object);
+    const isShown = (object: unknown): boolean => isListed(view, request, object);
     if (request.isStreamed)
       return {
         status: 200,
@@ -340,7 +345,7 @@ export class FaultProxy {
   #event(watch: OpenWatch, line: WatchLine): void {
     const { steering, events, view } = this.#options;
     const isEvent = line.type !== "BOOKMARK" && line.type !== "ERROR";
-    if (isEvent && !isVisible(view, watch.request.plural, line.object)) return;
+    if (isEvent && !isListed(view, watch.request, line.object)) return;
     events.onTraffic();
     const deliver = () => watch.send(line);
     if (isEvent && steering.event !== undefined) steering.event(watch, line, deliver);

@@ -22,7 +22,7 @@ import {
   postClusterRole,
   type Subject,
 } from "./latchkey-objects.ts";
-import { applyGatewayRbac } from "./install.ts";
+import { applyClusterAgentRbac, applyGatewayRbac } from "./install.ts";
 import { awaitStamps, startPrepared } from "./install-latchkey.ts";
 
 /**
@@ -31,7 +31,7 @@ import { awaitStamps, startPrepared } from "./install-latchkey.ts";
  */
 export interface ProxiedCluster {
   readonly controlPlane: StartedControlPlane;
-  readonly credentials: Readonly<Record<Account, Credentials>>;
+  readonly credentials: Readonly<Record<Account | "admin", Credentials>>;
   /** The connections of all proxies to the API server. */
   readonly upstream: Pool;
   ask(caller: Caller, request: Ask): Promise<Answer>;
@@ -60,17 +60,21 @@ export async function startProxiedCluster(report: (line: string) => void): Promi
   const arrange = arranging(connection);
   const { stop: stopStamping } = await awaitStamps(controlPlane, installation);
   await applyGatewayRbac(controlPlane);
+  await applyClusterAgentRbac(controlPlane);
   await allow(arrange);
   const logins: ServiceAccountLogin[] = [];
+  const load = (kubeconfig: string) => loadCredentials({ kubeconfig, env: {} }, systemClock);
   const login = async (account: Account): Promise<Credentials> => {
     const made = await accountKubeconfig(controlPlane, { directory, account });
     logins.push(made);
-    return loadCredentials({ kubeconfig: made.kubeconfig, env: {} }, systemClock);
+    return load(made.kubeconfig);
   };
   const credentials = {
     "latchkey-controller": await login("latchkey-controller"),
     "latchkey-webhook": await login("latchkey-webhook"),
     "latchkey-gateway": await login("latchkey-gateway"),
+    "latchkey-cluster-agent": await login("latchkey-cluster-agent"),
+    admin: await load(controlPlane.adminKubeconfig),
   };
   const { server, tls } = credentials["latchkey-controller"];
   // One connection for many watches: handshakes would take most of the time of a run.
@@ -123,6 +127,9 @@ async function allow(arrange: ProxiedCluster["arrange"]): Promise<void> {
   await give("fault-own-objects", account("latchkey-controller"), [
     ["coordination.k8s.io", "leases", "create get update"],
     ["", "configmaps", "get list watch create patch delete"],
+  ]);
+  await give("fault-leases", account("latchkey-cluster-agent"), [
+    ["coordination.k8s.io", "leases", "create get update"],
   ]);
   await give("fault-secrets", account("latchkey-webhook"), [
     ["", "secrets", "get list watch create update"],
