@@ -132,6 +132,8 @@ export const faults: readonly InProcessFault[] = [
       return instance.proxy.aside(() => arrived.then(() => "drop" as const));
     },
   },
+  refusal(401, "Unauthorized"),
+  refusal(403, "Forbidden"),
   refusal(409, "Conflict"),
   refusal(410, "Expired"),
   refusal(429, "TooManyRequests", 1),
