@@ -38,7 +38,10 @@ export function clusterReportReconciler(options: ClusterReportOptions): Reconcil
     workers: () => 2,
     decide: (key, world, answers) => decide(key, { world, options }, answers),
     // The central cluster may be away for days, which the process says elsewhere.
-    judge: () => ({ result: { kind: "requeue-with-backoff" } }),
+    judge(_, key, { memory }) {
+      memory.writtenReports.delete(key);
+      return { result: { kind: "requeue-with-backoff" } };
+    },
     ended(key, { memory }) {
       const written = memory.writtenReports.get(key);
       if (written?.isSent === false) memory.writtenReports.set(key, { ...written, isSent: true });

@@ -22,9 +22,9 @@ async function setup(
   listed: Readonly<Record<string, readonly RawObject[]>> & { entries: readonly RawObject[] },
   problem?: { readonly reason: string; readonly message: string },
 ) {
-  const state = { resourceVersion: "1", error: undefined as Error | undefined };
+  const state = { resourceVersion: "1", error: undefined as Error | undefined, of: /./ };
   const answer = ({ verb, ref }: Request): unknown => {
-    if (state.error !== undefined) return state.error;
+    if (state.error !== undefined && state.of.test(verb)) return state.error;
     if (verb === "replace") state.resourceVersion += "1";
     const { resourceVersion } = state;
     return rawObject({ ...ref, uid: "uid-report", resourceVersion, ...labelled });
@@ -108,6 +108,20 @@ describe("a report", () => {
     await agent.run();
     expect(agent.written()).toHaveLength(2);
   });
+
+  test.each(["Forbidden", "Conflict", "Network", "ServerError"] as const)(
+    "is written again after a write that the central cluster answers %s",
+    async (code) => {
+      const agent = await setup({ entries: [] });
+      agent.state.of = /^replace$/;
+      agent.state.error = new KubeError("refused", { code, status: 0 });
+      await agent.run();
+      agent.state.error = undefined;
+      await agent.clock.run(5_000);
+      await agent.run();
+      expect(agent.written()).toHaveLength(2);
+    },
+  );
 
   test.each(["Forbidden", "NotFound", "Network"] as const)(
     "waits while the central cluster answers %s, without a word for each try",
