@@ -1,6 +1,7 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { parseOwnedAccessKey } from "../../src/api/owned-access-key.ts";
+import { emptyScope } from "../support/empty-scope.ts";
 
 const metadata = {
   name: "k",
@@ -10,15 +11,6 @@ const metadata = {
 };
 const withoutUser = { disabled: false, ttlAfterLastActivity: false, groups: [], scope: "none" };
 const plain = { user: "alice", ...withoutUser };
-
-const emptyScope = {
-  roles: [],
-  projects: [],
-  spaces: [],
-  virtualClusters: [],
-  clusters: [],
-  rules: [],
-};
 
 describe("parseOwnedAccessKey", () => {
   test.each<[string, object, object]>([

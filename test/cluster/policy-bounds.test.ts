@@ -74,6 +74,16 @@ function createShared(metadata: object, spec: object = {}): Promise<Answer> {
 const rulesWith = (count: number, rule: object) => ({
   rules: Array.from({ length: count }, () => rule),
 });
+/** A scope of 65,503 characters and a verb of this length. */
+const withVerbOf = (length: number) => ({
+  ...projects(250, 253),
+  ...rulesWith(1, {
+    verbs: ["g".repeat(length)],
+    nonResourceURLs: ["a", "b", "c", "d"]
+      .map((one) => "/".padEnd(512, one))
+      .concat("/".padEnd(205, "e")),
+  }),
+});
 const refusedFor = (...parts: readonly string[]) => ({
   code: expect.toBeOneOf([403, 422]),
   message: expect.stringMatching(
@@ -99,22 +109,7 @@ describe.skipIf(!inject("hasPolicies"))("objects are limited", () => {
     const accepted: readonly [string, object][] = [
       ["64 rules", rulesWith(64, { verbs: ["get"] })],
       ["1000 entries", { ...projects(200), ...rulesWith(10, { namespaces: names(79) }) }],
-      [
-        "65536 characters",
-        projects(256, 253) && {
-          ...projects(250, 253),
-          ...rulesWith(1, {
-            verbs: ["g".repeat(33)],
-            nonResourceURLs: [
-              "/".padEnd(512, "a"),
-              "/".padEnd(512, "b"),
-              "/".padEnd(512, "c"),
-              "/".padEnd(512, "d"),
-              "/".padEnd(205, "e"),
-            ],
-          }),
-        },
-      ],
+      ["65536 characters", withVerbOf(33)],
       [
         "every target",
         rulesWith(1, {
@@ -144,23 +139,7 @@ describe.skipIf(!inject("hasPolicies"))("objects are limited", () => {
         }),
         ["spec.scope: has 1001 entries", "at most 1000"],
       ],
-      [
-        "65537 characters",
-        {
-          ...projects(250, 253),
-          ...rulesWith(1, {
-            verbs: ["g".repeat(34)],
-            nonResourceURLs: [
-              "/".padEnd(512, "a"),
-              "/".padEnd(512, "b"),
-              "/".padEnd(512, "c"),
-              "/".padEnd(512, "d"),
-              "/".padEnd(205, "e"),
-            ],
-          }),
-        },
-        ["spec.scope: has 65537 characters", "at most 65536"],
-      ],
+      ["65537 characters", withVerbOf(34), ["spec.scope: has 65537 characters", "at most 65536"]],
       [
         "33000 resources",
         rulesWith(8, {

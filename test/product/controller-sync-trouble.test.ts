@@ -12,7 +12,14 @@ import {
   view,
   type Place,
 } from "../support/shared-secret-requests.ts";
-import { becomesCurrent, dataOf, makeSecret, makeSynced, to } from "./sync-fixture.ts";
+import {
+  becomesCurrent,
+  becomesStalled,
+  dataOf,
+  makeSecret,
+  makeSynced,
+  to,
+} from "./sync-fixture.ts";
 
 afterAll(expectNoTrouble);
 
@@ -67,22 +74,7 @@ describe.concurrent("data that no Secret can contain", () => {
     async ({ reason, data, says }) => {
       const { source, copy } = await makeSynced();
       await replaceData(source, data());
-      const trouble = { reason, message: expect.stringContaining(says) };
-      await becomes("the trouble to be reported", () => view(source), {
-        settled: true,
-        conditions: {
-          Ready: { status: "False", ...trouble },
-          Synced: { status: "False", ...trouble },
-          Stalled: { status: "True", ...trouble },
-        },
-      });
-      await becomes(
-        "the copy to say why",
-        async () => (await api.find(copy)).metadata.annotations,
-        {
-          [annotations.syncError]: expect.stringContaining(says),
-        },
-      );
+      await becomesStalled({ source, copy }, reason, says);
       expect((await api.find(copy)).data).toEqual(dataOf("first", "second"));
       await replaceData(source, dataOf("third"));
       await becomesCurrent({ source, copy }, dataOf("third"));

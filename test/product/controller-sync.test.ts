@@ -13,6 +13,7 @@ import {
 import {
   afterAnotherReconcile,
   becomesCurrent,
+  becomesStalled,
   currentCopy,
   dataOf,
   makeSynced,
@@ -271,22 +272,7 @@ describe.concurrent("the options of a SharedSecret:", () => {
         metadata: { annotations: { [option]: value } },
         spec: { data: { first: null } },
       });
-      const trouble = { reason: "InvalidSyncOption", message: expect.stringContaining(option) };
-      await becomes("the mistake to be reported", () => view(source), {
-        settled: true,
-        conditions: {
-          Ready: { status: "False", ...trouble },
-          Synced: { status: "False", ...trouble },
-          Stalled: { status: "True", ...trouble },
-        },
-      });
-      await becomes(
-        "the copy to say why",
-        async () => (await api.find(copy)).metadata.annotations,
-        {
-          [annotations.syncError]: expect.stringContaining(option),
-        },
-      );
+      await becomesStalled({ source, copy }, "InvalidSyncOption", option);
       expect(await api.find(copy)).toMatchObject({
         metadata: { uid },
         type: "Opaque",

@@ -12,6 +12,7 @@ import {
   makeTarget,
   secretPath,
   type Place,
+  view,
 } from "../support/shared-secret-requests.ts";
 
 /** A SharedSecret with one copy. */
@@ -56,6 +57,23 @@ export async function makeSynced(
   await becomesReady(source);
   expect(await api.find(copy)).toMatchObject(currentCopy(source, dataOf("first", "second")));
   return { source, project, target, copy };
+}
+
+/** Waits until an invalid source is stalled with a reason and a sentence, and its copy says why. */
+export async function becomesStalled(
+  { source, copy }: Pick<Synced, "source" | "copy">,
+  reason: string,
+  says: string,
+): Promise<void> {
+  const message = expect.stringContaining(says);
+  const trouble = { status: "False", reason, message };
+  await becomes("the trouble to be reported", () => view(source), {
+    settled: true,
+    conditions: { Ready: trouble, Synced: trouble, Stalled: { ...trouble, status: "True" } },
+  });
+  await becomes("the copy to say why", async () => (await api.find(copy)).metadata, {
+    annotations: { [annotations.syncError]: message },
+  });
 }
 
 /** A copy with this data of the source. */

@@ -75,3 +75,10 @@ function marked(requester: string, number: number): Metadata {
     annotations: { [annotations.requester]: requester },
   });
 }
+
+/** A written Role or RoleBinding as the API server returns it. */
+export function asStored<T extends { readonly metadata: object }>(manifest: T) {
+  const creationTimestamp = new Date(born).toISOString();
+  const observed = { uid: "uid-role", resourceVersion: "3", creationTimestamp };
+  return { ...manifest, metadata: { ...observed, ...manifest.metadata } };
+}

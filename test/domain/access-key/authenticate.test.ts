@@ -1,17 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { authenticate } from "../../../src/domain/access-key/authenticate.ts";
 import type { ResolvedKey } from "../../../src/domain/access-key/key-state.ts";
+import { emptyScope } from "../../support/empty-scope.ts";
 import { type KeyChanges, resolvedKey } from "./resolved-key.ts";
 import { born, observedMetadata } from "../../support/observed-objects.ts";
-
-const emptyScope = {
-  roles: [],
-  projects: [],
-  spaces: [],
-  virtualClusters: [],
-  clusters: [],
-  rules: [],
-};
 
 function viewOf(spec: KeyChanges["spec"] = {}, changes: KeyChanges = {}): ResolvedKey {
   return resolvedKey({ spec: { groups: ["devs"], ...spec }, ...changes });

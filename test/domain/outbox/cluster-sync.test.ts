@@ -169,33 +169,26 @@ describe("the status of a source in a connected cluster", () => {
     expect(said(connected(), options)).toBe(wanted);
   });
 
-  test("has a message that says what to do, and is bounded", () => {
-    const message = (observed: ObservedClusterSync) =>
-      summarizeClusters(source, [observed]).clusters[0]?.message;
-    expect(message(noOutbox)).toBe(
-      'Namespace "latchkey-cluster-east" does not exist; run kubectl latchkey cluster connect east',
-    );
-    expect(message(unknown)).toBe(
-      'no connected cluster has the name "east". Correct the list, or run kubectl latchkey cluster connect east',
-    );
-    expect(message(connected({ report: failed }))).toBe("pay/db: quota");
-    expect(message(connected({ report: reported({ synced: 0 }) }))).toBe("");
-    expect(message(connected({ state: "full" }))).toBe(
-      "the outbox of the cluster has the maximum of bytes; share less with it",
-    );
-    expect(message(connected({ state: "conflict" }))).toBe(
-      "a Secret in the outbox is not managed by Latchkey; delete it",
-    );
-    expect(message(connected({ state: "missing" }))).toBe(
-      "the Secret in the outbox is being written",
-    );
-    expect(message(connected({ report: failed, agent: unreachable }))).toMatch(
-      /^the agent of the cluster has not reported for 90 s or longer; look at its log/,
-    );
-    const long = { reason: "Invalid", message: `${"x".repeat(255)}😀` };
-    const cut = message(connected({ state: "missing", failure: long }));
-    expect(cut).toHaveLength(256);
-    expect(cut?.isWellFormed()).toBe(true);
+  test.for<[string, string | RegExp, ObservedClusterSync]>([
+    ["what to change", /^no connected cluster has .* "east"\. Correct the list, or run /, unknown],
+    ["what to run", /does not exist; run kubectl latchkey cluster connect east$/, noOutbox],
+    ["what the agent says", "pay/db: quota", connected({ report: failed })],
+    ["nothing if the agent does not", /^$/, connected({ report: reported({ synced: 0 }) })],
+    ["what is full", /maximum of bytes; share less with it$/, connected({ state: "full" })],
+    [
+      "what is in the way",
+      /is not managed by Latchkey; delete it$/,
+      connected({ state: "conflict" }),
+    ],
+  ])("has a message that says %s", ([, wanted, observed]) => {
+    expect(summarizeClusters(source, [observed]).clusters[0]?.message).toMatch(wanted);
+  });
+
+  test("has a message that is bounded", () => {
+    const failure = { reason: "Invalid", message: `${"x".repeat(255)}😀` };
+    const [cut] = summarizeClusters(source, [connected({ state: "missing", failure })]).clusters;
+    expect(cut?.message).toHaveLength(256);
+    expect(cut?.message?.isWellFormed()).toBe(true);
   });
 });
 

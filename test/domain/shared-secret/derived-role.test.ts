@@ -19,7 +19,7 @@ import {
   roleManifest,
   sourceUidOf,
 } from "../../../src/domain/shared-secret/derived-role.ts";
-import { observedMetadata } from "../../support/observed-objects.ts";
+import { observedMetadata, asStored } from "../../support/observed-objects.ts";
 
 const secret = observedMetadata({ namespace: "team", name: "database", uid: "uid-1" });
 const user = (name: string): Subject => ({
@@ -34,18 +34,6 @@ const readers: Grant = {
 };
 const [role = { name: "", permission: { verbs: [], status: false }, subjects: [], rules: "" }] =
   derivedRoles(secret, [readers]);
-
-function seen(manifest: object & { readonly metadata: object }): unknown {
-  return {
-    ...manifest,
-    metadata: {
-      uid: "uid-role",
-      resourceVersion: "3",
-      creationTimestamp: "2026-01-01T00:00:00Z",
-      ...manifest.metadata,
-    },
-  };
-}
 
 describe("the name of a derived Role", () => {
   const permissions = fc.record({
@@ -150,7 +138,7 @@ describe("the Roles of grants", () => {
 });
 
 describe("a Role is as written", () => {
-  const written = parseRole(seen(roleManifest(secret, role)));
+  const written = parseRole(asStored(roleManifest(secret, role)));
   const [
     rule = { apiGroups: [], resources: [], resourceNames: [], verbs: [], nonResourceURLs: [] },
   ] = written.rules;
@@ -162,7 +150,7 @@ describe("a Role is as written", () => {
 
   test.for<[string, ObservedRole, boolean]>([
     ["if it was not edited", written, true],
-    ["with the status", parseRole(seen(roleManifest(secret, statusRole))), true],
+    ["with the status", parseRole(asStored(roleManifest(secret, statusRole))), true],
     ["but not without rules", { ...written, rules: [] }, false],
     ["but not with an additional rule", { ...written, rules: [rule, rule] }, false],
     [
@@ -196,7 +184,7 @@ describe("a Role is as written", () => {
 });
 
 describe("the metadata of a derived object", () => {
-  const binding = parseRoleBinding(seen(bindingManifest(secret, role, role.subjects)));
+  const binding = parseRoleBinding(asStored(bindingManifest(secret, role, role.subjects)));
   const changed = (changes: Partial<Metadata>) => ({
     ...binding,
     metadata: { ...binding.metadata, ...changes },

@@ -25,7 +25,7 @@ import type { ClusterSummary } from "../../../src/domain/outbox/cluster-sync.ts"
 import type { SyncSummary } from "../../../src/domain/sync/sync-summary.ts";
 import { notesOf, statusPatch } from "../plan-model.ts";
 import { noTargets } from "../sync-situations.ts";
-import { born, observedMetadata } from "../../support/observed-objects.ts";
+import { born, observedMetadata, asStored } from "../../support/observed-objects.ts";
 import {
   observedCopy,
   observedSource,
@@ -60,21 +60,12 @@ function seen({ source, summary, ...rest }: Changes = {}): ObservedSharedSecret 
 
 function derived(): ObservedAccess {
   const { secret } = observedSource({ secret: { owner: { user: "ann" } } });
-  const raw = (manifest: object & { readonly metadata: object }) => ({
-    ...manifest,
-    metadata: {
-      uid: "uid-role",
-      resourceVersion: "3",
-      creationTimestamp: "2026-01-01T00:00:00Z",
-      ...manifest.metadata,
-    },
-  });
   const roles = derivedRoles(secret.metadata, accessOf(secret, prefixes).grants);
   return {
     ...nothing,
-    roles: roles.map((role) => parseRole(raw(roleManifest(secret.metadata, role)))),
+    roles: roles.map((role) => parseRole(asStored(roleManifest(secret.metadata, role)))),
     bindings: roles.map((role) =>
-      parseRoleBinding(raw(bindingManifest(secret.metadata, role, role.subjects))),
+      parseRoleBinding(asStored(bindingManifest(secret.metadata, role, role.subjects))),
     ),
   };
 }

@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
 import { describe, expect, test } from "vitest";
 import { SecretText } from "../../../src/api/secret-text.ts";
 import { bodyForUser } from "../../../src/kube/client/response-body.ts";
@@ -35,8 +35,21 @@ test("a user gets the message for a patch, without what the patch had", () => {
   expect(bodyForUser(call, { status: 200, text: '{"a":1}' })).toEqual({ a: 1 });
 });
 
-test.each(["/silent", "/slow"])("a request to %s ends after its maximum time", async (path) => {
+/** A connection of a user to a server of a test, and what ends both. */
+async function connectTo(server: Server, timeoutMs: number) {
   const sockets = new KeptSockets();
+  server.on("connection", (socket) => sockets.keep(socket));
+  const choice = { ...fakeChoice, server: `http://127.0.0.1:${await listenLocally(server)}` };
+  const deps = { clock: systemClock, env: {}, isInteractive: false, onWarning: () => {} };
+  const connection = await connectUser(choice, { ...deps, timeoutMs });
+  const end = async (): Promise<void> => {
+    connection.close();
+    await endServer(server, sockets);
+  };
+  return { connection, end };
+}
+
+test.each(["/silent", "/slow"])("a request to %s ends after its maximum time", async (path) => {
   const server = createServer((request, response) => {
     if (request.url === "/quick") return void response.end("{}");
     if (request.url === "/silent") return;
@@ -44,16 +57,7 @@ test.each(["/silent", "/slow"])("a request to %s ends after its maximum time", a
     const timer = setInterval(() => response.write(" "), 20);
     response.once("close", () => clearInterval(timer));
   });
-  server.on("connection", (socket) => sockets.keep(socket));
-  const url = `http://127.0.0.1:${await listenLocally(server)}`;
-  const deps = {
-    clock: systemClock,
-    env: {},
-    isInteractive: false,
-    timeoutMs: 1_500,
-    onWarning: () => {},
-  };
-  const connection = await connectUser({ ...fakeChoice, server: url }, deps);
+  const { connection, end } = await connectTo(server, 1_500);
   const quick = () => connection.request({ method: "GET", path: "/quick" });
   try {
     expect(await quick()).toMatchObject({ status: 200 });
@@ -62,31 +66,20 @@ test.each(["/silent", "/slow"])("a request to %s ends after its maximum time", a
     });
     expect(await quick()).toMatchObject({ status: 200 });
   } finally {
-    connection.close();
-    await endServer(server, sockets);
+    await end();
   }
 });
 
 test.each(["/endless", "/announced"])(
   "an answer to %s of more than 64 MiB ends with its connection",
   async (path) => {
-    const sockets = new KeptSockets();
     const bodies: EndlessBody[] = [];
     const server = createServer((request, response) => {
       if (request.url === "/quick") return void response.end("{}");
       if (request.url === "/endless") return void bodies.push(writeEndlessly(response, "x"));
       response.writeHead(200, { "content-length": String(65 * 1024 * 1024) }).flushHeaders();
     });
-    server.on("connection", (socket) => sockets.keep(socket));
-    const url = `http://127.0.0.1:${await listenLocally(server)}`;
-    const deps = {
-      clock: systemClock,
-      env: {},
-      isInteractive: false,
-      timeoutMs: 60_000,
-      onWarning: () => {},
-    };
-    const connection = await connectUser({ ...fakeChoice, server: url }, deps);
+    const { connection, end } = await connectTo(server, 60_000);
     try {
       await expect(connection.request({ method: "GET", path })).rejects.toMatchObject({
         ...{ code: "Network", isResponseTooLarge: true },
@@ -100,8 +93,7 @@ test.each(["/endless", "/announced"])(
         status: 200,
       });
     } finally {
-      connection.close();
-      await endServer(server, sockets);
+      await end();
     }
   },
 );
