@@ -111,7 +111,7 @@ const beat = (view: View, cluster: string) => {
 };
 
 /** More than half of what an outbox may have in a run. */
-const large = data("x".repeat(2_000));
+const large = data("x".repeat(150));
 
 /** The ways in which users and administrators use connected clusters, one at a time. */
 export const ofClusters: readonly Scenario[] = [

@@ -52,7 +52,7 @@ export function inProcessRun(
  * maximum without a response before the clock jumps; and the timeouts of a run that does not become
  * idle.
  */
-const times = { calm: 15, longestCalm: 250, looks: 5, stuck: 20_000, limit: 60_000 } as const;
+const times = { calm: 15, longestCalm: 250, looks: 5, stuck: 20_000, limit: 180_000 } as const;
 /** Milliseconds of one clock jump: shorter than every timeout of the Lease. */
 const jumpMs = 5_000;
 
@@ -185,7 +185,7 @@ export class InProcessBackend implements Backend<InProcessInstance> {
 
   /**
    * Waits until the system is idle and 15 seconds of the clock bring no write; throws after a
-   * minute.
+   * while.
    */
   async untilQuiet(): Promise<void> {
     const { ledger } = this.#context.logbook;

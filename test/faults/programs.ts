@@ -154,7 +154,7 @@ export const controllerSettings = {
   requireSyncFrom: false,
   copyKeys: [],
   // Small, so that a scenario fills an outbox.
-  maximumOutboxBytes: 4_096,
+  maximumOutboxBytes: 400,
   grantSettleTime: 2_000,
   workers: 16,
   writers: 16,
