@@ -264,7 +264,7 @@ describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
     [
       "denies to watch the outboxes among the Secrets of all namespaces",
       { rules: [named("", "secrets")] },
-      get("/api/v1/secrets?watch=1&labelSelector=management.service%2Foutbox-uid"),
+      get("/api/v1/secrets?watch=1&timeoutSeconds=1&labelSelector=management.service%2Foutbox-uid"),
     ],
     [
       "denies a token of an account of Latchkey",
