@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
 import type { Request } from "../../src/controllers/question.ts";
+import { outboxNamespace } from "../../src/domain/outbox/outbox-names.ts";
 import type { Removal } from "../../src/kube/informer/informer-state.ts";
 import { encodeBody } from "../../src/kube/client/request-body.ts";
 import type { QueueState } from "../../src/kube/queue/queue-state.ts";
 import type { Leader, Running } from "./leader.ts";
 import type { Instance, State } from "./machine.ts";
+import { connectedCluster } from "./process.ts";
 import { nameOf, type Raw } from "./raw.ts";
 import type { Server } from "./server.ts";
 import type { View } from "./view.ts";
@@ -23,21 +25,30 @@ interface Shape {
 const transitions = /"(?:lastTransitionTime|management.service\/revised-at)":"[^"]*",?/g;
 const deletions = /"deletionTimestamp":"[^"]*"/g;
 const versions = /"resourceVersion":"(\d+)"|\\"(\d+)\\"/g;
+/** The versions of Secrets in an outbox, and of reports, that an agent remembers. */
+const remembered = /\b(?:seen|checked):(\d+)|"(\d+)"/g;
 
 /**
  * The hash of a state, in 52 bits: a million states collide with a probability of 1 in 9,000. In a
  * world without lifetimes, a state is the same at another time.
  */
 export function keyOfState(state: State, hasLifetimes: boolean): number {
-  const { server, instances, late, menu, userActions, faults } = state;
+  const { server, connected, instances, late, menu, userActions, faults } = state;
   const { now } = server;
   const shape = joined([
     plain(`${menu.join()} ${userActions} ${faults} ${hasLifetimes ? now : ""}`),
     plain(birthsOf(server)),
     ...[...server.objects.values()].map(shapeOfObject).sort(byText),
-    ...late.map(({ call }) =>
-      shapeOf(call, "ref" in call ? nameOf(call.ref) : nameOf(call.object.metadata)),
-    ),
+    ...(connected.objects.size === 0
+      ? []
+      : [
+          plain(birthsOf(connected)),
+          ...[...connected.objects.values()].map(shapeOfObject).sort(byText),
+        ]),
+    ...late.map(({ call, place }) => {
+      const shape = shapeOf(call, nameOf("ref" in call ? call.ref : call.object.metadata));
+      return { ...shape, text: `${place} ${shape.text}` };
+    }),
     ...instances.flatMap((instance) => shapesOfInstance(instance, now)),
   ]);
   const digest = createHash("md5").update(filled(shape)).digest();
@@ -70,7 +81,16 @@ function shapesOfInstance({ streams, leader }: Instance, now: number): readonly 
   });
   if (leader === undefined) return seen;
   const running = leader.running.map((one) => shapeOfRunning(one, now)).sort(byText);
-  return [...seen, plain(textOf([leader.memory, busyQueues(leader)], now)), ...running];
+  return [...seen, shapeOfMemory(textOf([leader.memory, busyQueues(leader)], now)), ...running];
+}
+
+function shapeOfMemory(memory: string): Shape {
+  const found: [string, number][] = [];
+  const text = memory.replace(remembered, (_, version?: string, reported?: string) => {
+    found.push([connectedOutbox, Number(version ?? reported)]);
+    return "?";
+  });
+  return { text, versions: found };
 }
 
 function busyQueues({ queues }: Leader): readonly (readonly [name: string, state: QueueState])[] {
@@ -101,7 +121,9 @@ const numbers = new Map<string, number>();
 function shapeOfObject(object: Raw): Shape {
   const known = objects.get(object);
   if (known !== undefined) return known;
-  const shape = shapeOf(object, nameOf(object.metadata));
+  // What an agent reads of its outbox has no kind, and the version of the Secret there.
+  const isEntry = object["kind"] === undefined;
+  const shape = shapeOf(object, isEntry ? `${connectedOutbox}/` : nameOf(object.metadata));
   const number = numbers.get(shape.text) ?? numbers.size;
   numbers.set(shape.text, number);
   const short = { ...shape, text: `#${number}?` };
@@ -162,6 +184,8 @@ function groupOf(object: string): string {
   const [namespace = ""] = object.split("/");
   return namespace.startsWith("latchkey-cluster-") ? namespace : object;
 }
+
+const connectedOutbox = outboxNamespace(connectedCluster);
 
 function joined(shapes: readonly Shape[]): Shape {
   return {

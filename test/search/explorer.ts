@@ -1,9 +1,8 @@
 import { keyOfState } from "./canonical.ts";
-import type { Machine, State } from "./machine.ts";
-import type { Server } from "./server.ts";
+import type { Clusters, Machine, State } from "./machine.ts";
 
 /** What must hold at rest; a sentence for each breach. */
-export type RestJudge = (server: Server) => readonly string[];
+export type RestJudge = (clusters: Clusters) => readonly string[];
 
 /** How far a world is searched. */
 export interface Bounds {
@@ -68,12 +67,13 @@ export async function explore(
     const state = queue[index];
     queue[index] = undefined;
     if (state === undefined) continue;
-    const enabled = machine.actions(state);
-    const isAtRest = machine.ownActions(state).length === 0;
+    const own = machine.ownActions(state);
+    const enabled = machine.actions(state, own);
+    const isAtRest = own.length === 0;
     if (isAtRest) count += 1;
     const isCalm = !isAtRest && world.hasLifetimes && machine.isCalm(state);
     const problems = isCalm
-      ? judge(state.server)
+      ? judge(state)
       : isAtRest
         ? await rests.problemsAt(state)
         : index % sampledBy === 0
@@ -107,22 +107,20 @@ class RestCheck {
     [this.#machine, this.#judge] = [machine, judge];
   }
 
-  async problemsAt({ server, instances }: State): Promise<readonly string[]> {
-    const content = contentOf(server);
+  async problemsAt(rest: State): Promise<readonly string[]> {
+    const content = contentOf(rest);
     if (this.contents.has(content)) return [];
     this.contents.add(content);
-    const problems = this.#judge(server);
+    const problems = this.#judge(rest);
     if (problems.length > 0) return problems;
     // A new leader reports the last words of a failure, where the former one kept the first.
-    const isFailing = instances.some(({ leader }) =>
+    const isFailing = rest.instances.some(({ leader }) =>
       Object.values(leader?.queues ?? {}).some(({ retries }) => retries.size > 0),
     );
     if (isFailing) return [];
-    const { state, isAtRest, violations } = await this.#machine.rest(
-      await this.#machine.led(server),
-    );
+    const { state, isAtRest, violations } = await this.#machine.rest(await this.#machine.led(rest));
     if (!isAtRest) return ["a new leader does not come to rest"];
-    const writes = contentOf(state.server) !== content;
+    const writes = contentOf(state) !== content;
     return [...violations, ...(writes ? ["a new leader writes"] : [])];
   }
 
@@ -130,7 +128,7 @@ class RestCheck {
   async problemsAfter(begin: State): Promise<readonly string[]> {
     const { world } = this.#machine;
     const calm = await this.#machine.rest(begin, { stopsCalm: world.hasLifetimes });
-    const before = world.hasLifetimes ? this.#judge(calm.state.server) : [];
+    const before = world.hasLifetimes ? this.#judge(calm.state) : [];
     const { state, isAtRest, violations } = await this.#machine.rest(calm.state);
     if (!isAtRest) return ["the machine does not come to rest"];
     return [...calm.violations, ...before, ...violations, ...(await this.problemsAt(state))];
@@ -145,12 +143,16 @@ const sentences =
   /(?<="ClustersSynced","status":"\w+","reason":"\w+",|"failed":\d+,"reason":"\w+",)"message":"(?:[^"\\]|\\.)*"/g;
 
 /** The objects without what differs between orders: versions and times. */
-export function contentOf({ objects }: Server): string {
-  return [...objects]
-    .map(
-      ([id, object]) =>
-        `${id} ${JSON.stringify(object).replace(passing, "").replace(sentences, "")}`,
+export function contentOf({ server, connected }: Clusters): string {
+  return [server, connected]
+    .map(({ objects }) =>
+      [...objects]
+        .map(
+          ([id, object]) =>
+            `${id} ${JSON.stringify(object).replace(passing, "").replace(sentences, "")}`,
+        )
+        .sort()
+        .join("\n"),
     )
-    .sort()
-    .join("\n");
+    .join("\n\n");
 }

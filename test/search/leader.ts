@@ -122,16 +122,26 @@ export function nextKeys({ waiting }: QueueState): readonly string[] {
 /** A key that fails this often is tried once in 50 s until its cause ends: nothing else happens. */
 const mostFailures = 13;
 
-/** When the next key is added to a queue, in milliseconds since the epoch; undefined if never. */
-export function nextTime({ queues }: Leader): number | undefined {
+/**
+ * When the next key is added to a queue, in milliseconds since the epoch; undefined if never.
+ * `isIdle` says whether the reconcile of a key would do nothing.
+ */
+export function nextTime(
+  { queues }: Leader,
+  isIdle: (name: QueueName, key: string) => boolean,
+): number | undefined {
   let next: number | undefined;
-  for (const { instants, retries, failures } of Object.values(queues)) {
-    for (const at of instants.values()) next = Math.min(next ?? at, at);
+  for (const name of queueNames) {
+    const { instants, retries, failures } = queues[name];
+    for (const [key, at] of instants) if (!isIdle(name, key)) next = Math.min(next ?? at, at);
     for (const [key, at] of retries)
       if ((failures.get(key) ?? 0) <= mostFailures) next = Math.min(next ?? at, at);
   }
   return next;
 }
+
+/** The names of all queues. */
+export const queueNames = Object.values(createQueues((name) => name));
 
 /** A store that reads from another one, which changes. */
 export function facadeOf<T>(current: () => ReadStore<T>): ReadStore<T> {

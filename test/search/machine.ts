@@ -1,6 +1,5 @@
-import { createKeyResolver } from "../../src/authn/key-resolver.ts";
 import { type Resource, resources } from "../../src/api/resources.ts";
-import type { Metadata, ObjectRef } from "../../src/api/object.ts";
+import type { ObjectRef } from "../../src/api/object.ts";
 import { parseMetadata } from "../../src/api/parse.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import {
@@ -10,21 +9,17 @@ import {
   settle,
 } from "../../src/controllers/reconcile.ts";
 import { Enqueuer } from "../../src/controllers/enqueuer.ts";
-import { watchKinds } from "../../src/controllers/kinds/kinds.ts";
 import { newMemory } from "../../src/controllers/memory.ts";
-import { isQuestion, type Request } from "../../src/controllers/question.ts";
+import { isQuestion, questionKey, readOf, type Request } from "../../src/controllers/question.ts";
 import { createQueues, type KeyQueue, type QueueName } from "../../src/controllers/queues.ts";
-import type { Reconciler } from "../../src/controllers/reconciler.ts";
 import { send } from "../../src/controllers/send.ts";
 import { SourceData } from "../../src/controllers/source-data.ts";
-import type { Stores } from "../../src/controllers/stores.ts";
 import type { World } from "../../src/controllers/world.ts";
 import type { Plan } from "../../src/domain/plan/plan.ts";
+import { outboxNamespace } from "../../src/domain/outbox/outbox-names.ts";
 import { encodeBody } from "../../src/kube/client/request-body.ts";
 import { dueKeys, emptyQueue, takeKey, wakeKey } from "../../src/kube/queue/queue-state.ts";
-import { Store } from "../../src/kube/informer/store.ts";
 import { Yielder } from "../../src/runtime/yielder.ts";
-import { createDataDigest } from "../../src/tokens/data-digest.ts";
 import { controllerOptions } from "../support/controller-options.ts";
 import { wordsOf } from "./canonical.ts";
 import { agentActions, agentStep } from "./cluster-agent.ts";
@@ -34,13 +29,23 @@ import {
   copyOfAttempt,
   copyOfLeader,
   endRunning,
-  facadeOf,
   keyQueueOf,
   type Leader,
   nextKeys,
   nextTime,
+  queueNames,
   type Running,
 } from "./leader.ts";
+import {
+  agentProcess,
+  arrivingEvent,
+  arrivingList,
+  connectedCluster,
+  controllerProcess,
+  digestOf,
+  type Place,
+  type Process,
+} from "./process.ts";
 import { isRaw, nameOf, type Raw } from "./raw.ts";
 import {
   type Call,
@@ -59,18 +64,14 @@ import {
   deliver,
   emptyView,
   type Event,
-  eventOf,
   isEcho,
   isSelected,
   isStored,
-  listed,
   observe,
   observeDelete,
   refresh,
   relist,
   type View,
-  type ViewedKind,
-  viewedKind,
   type Viewing,
 } from "./view.ts";
 import type { SearchWorld } from "./world.ts";
@@ -83,23 +84,34 @@ export interface Stream {
   readonly isStale: boolean;
 }
 
-/** A controller process. */
+/** Whose code it is: that of the central controller, or of the agent of the connected cluster. */
+type Actor = "controller" | "agent";
+
+/** A process of a controller or an agent. */
 export interface Instance {
+  readonly actor: Actor;
   readonly streams: readonly Stream[];
   readonly leader?: Leader | undefined;
 }
 
 /** A write without a reader of its answer, which may still be committed. */
 export interface LateWrite {
+  readonly by: Actor;
+  readonly place: Place;
   readonly call: Call;
   readonly basis: Basis;
   /** The ids of the objects that the same reconcile has written before. */
   readonly own: readonly string[];
 }
 
-/** A state of the machine, as an immutable value. */
-export interface State {
+/** The API servers of both clusters; the connected one is empty in most worlds. */
+export interface Clusters {
   readonly server: Server;
+  readonly connected: Server;
+}
+
+/** A state of the machine, as an immutable value. */
+export interface State extends Clusters {
   readonly instances: readonly Instance[];
   readonly late: readonly LateWrite[];
   /** The actions of the menu that are left, and how many of them users may take. */
@@ -153,8 +165,9 @@ const longestWork = 31_000;
 /** A state that changes during one action. */
 interface Draft {
   server: Server;
+  connected: Server;
   late: readonly LateWrite[];
-  instances: { streams: Stream[]; leader: Leader | undefined }[];
+  instances: { actor: Actor; streams: Stream[]; leader: Leader | undefined }[];
   violations: string[];
 }
 
@@ -167,6 +180,8 @@ export interface MachineOptions {
 }
 
 const reduced: MachineOptions = { deliversEchoes: true, isTimeQuiet: true };
+const empty = serverOf(beginning, []);
+const agentQueues: readonly QueueName[] = ["copy", "sharedSecret", "clusterReport"];
 
 /**
  * The controller of src over a server that is a value: its kinds, reconcilers and enqueuer, with
@@ -174,55 +189,34 @@ const reduced: MachineOptions = { deliversEchoes: true, isTimeQuiet: true };
  */
 export class Machine {
   readonly world: SearchWorld;
-  readonly #judge: Judge;
+  readonly #judges: Readonly<Record<Actor, Judge>>;
   readonly #options: MachineOptions;
-  readonly #kinds: readonly ViewedKind[];
-  readonly #names: readonly string[];
-  readonly #stores: Stores;
-  readonly #reconcilers: ReadonlyMap<QueueName, Reconciler>;
-  readonly #digestOf = createDataDigest();
-  readonly #keyResolver: World["keyResolver"];
+  readonly #processes: Readonly<Record<Actor, Process>>;
   /** What a restore of etcd returns to. */
-  #backup = serverOf(beginning, []);
-  #draft: Draft = { server: serverOf(0, []), late: [], instances: [], violations: [] };
+  #backup = empty;
+  #draft: Draft = { server: empty, connected: empty, late: [], instances: [], violations: [] };
   /** The instance whose stores decisions read. */
   #at = 0;
   #made: World | undefined;
 
-  constructor(world: SearchWorld, judge: Judge, options: MachineOptions = reduced) {
-    [this.world, this.#judge, this.#options] = [world, judge, options];
-    const kinds: ViewedKind[] = [];
-    const facades: unknown[] = [];
-    const reconcilers = new Map<QueueName, Reconciler>();
-    const watched = watchKinds(
-      { ...controllerOptions, digestOf: this.#digestOf, stores: () => this.#stores },
-      (kind) => {
-        const [at, { storeOf, kind: viewed }] = [kinds.length, viewedKind(kind)];
-        const store = facadeOf(() => storeOf(this.#streams()[at]?.view ?? emptyView));
-        kinds.push(viewed);
-        facades.push(store);
-        if (kind.reconciler !== undefined) reconcilers.set(kind.reconciler.queue, kind.reconciler);
-        return store;
-      },
-    );
-    this.#stores = { ...watched, requesterPolicies: policyStores };
-    [this.#kinds, this.#reconcilers] = [kinds, reconcilers];
-    const names = new Map<unknown, string>(
-      Object.entries(watched).map(([name, store]) => [store, name]),
-    );
-    this.#names = facades.map((store) => names.get(store) ?? "");
-    const { keys } = this.#stores;
-    this.#keyResolver = createKeyResolver({
-      keys,
-      policies: policyStores,
-      config: controllerOptions,
-    });
+  constructor(
+    world: SearchWorld,
+    judges: Readonly<Record<Actor, Judge>>,
+    options: MachineOptions = reduced,
+  ) {
+    [this.world, this.#judges, this.#options] = [world, judges, options];
+    const viewOf = (kind: number): View => this.#streams()[kind]?.view ?? emptyView;
+    this.#processes = { controller: controllerProcess(viewOf), agent: agentProcess(viewOf) };
   }
 
   /** The state in which the search begins. */
   async begin(): Promise<State> {
     const { objects, menu, userActions, mostFaults, begins, faults, hasLifetimes } = this.world;
-    const led = await this.led(serverOf(beginning, objects), faults.includes("failover") ? 2 : 1);
+    const clusters = {
+      server: serverOf(beginning, objects),
+      connected: serverOf(beginning, this.world.connected ?? []),
+    };
+    const led = await this.led(clusters, faults.includes("failover") ? 2 : 1);
     const state = { ...led, menu: Object.keys(menu), userActions, faults: mostFaults };
     const begin =
       begins === "at rest" ? (await this.rest(state, { stopsCalm: hasLifetimes })).state : state;
@@ -230,16 +224,21 @@ export class Machine {
     return begin;
   }
 
-  /** A state in which a new leader with fresh caches begins, without users and faults. */
-  async led(server: Server, processes = 1): Promise<State> {
-    const streams = this.#kinds.map(() => ({ view: emptyView, pending: [], isStale: false }));
-    const instances = Array.from({ length: processes }, () => ({
-      streams: [...streams],
-      leader: undefined,
+  /** A state in which new leaders with fresh caches begin, without users and faults. */
+  async led({ server, connected }: Clusters, controllers = 1): Promise<State> {
+    const agents = this.world.connected === undefined ? 0 : 1;
+    const actors = [
+      ...Array.from({ length: controllers }, () => "controller" as const),
+      ...Array.from({ length: agents }, () => "agent" as const),
+    ];
+    const stream = { view: emptyView, pending: [], isStale: false };
+    const instances = actors.map((actor) => ({
+      ...{ actor, leader: undefined },
+      streams: this.#processes[actor].kinds.map(() => stream),
     }));
-    this.#draft = { server, late: [], instances, violations: [] };
+    this.#draft = { server, connected, late: [], instances, violations: [] };
     instances.forEach((_, at) => this.#relistAll(at));
-    await this.#lead(0);
+    for (const actor of new Set(actors)) await this.#lead(actors.indexOf(actor));
     return this.#ended({ ...this.#draft, menu: [], userActions: 0, faults: 0 }).state;
   }
 
@@ -260,79 +259,111 @@ export class Machine {
   }
 
   /** What the machine does without a user and without a fault; time is last. */
-  ownActions({ server, instances }: State): readonly string[] {
+  ownActions(state: State): readonly string[] {
+    const { server, connected, instances } = state;
     const actions: string[] = [];
-    let isBusy = false;
     const { hasSlowAnswers = false } = this.world;
-    instances.forEach(({ leader }) => {
+    for (const { actor, leader } of instances) {
+      const prefix = prefixes[actor];
       for (const { queue: name, attempt } of leader?.running ?? [])
         attempt.slots.forEach(({ isDone }, slot) => {
-          if (!isDone) actions.push(`answer ${name} ${attempt.key} ${slot}`);
+          if (!isDone) actions.push(`${prefix}answer ${name} ${attempt.key} ${slot}`);
         });
       for (const [name, keys] of Object.entries(leader?.queues ?? {})) {
         const running = leader?.running.filter((one) => one.queue === name).length ?? 0;
         if (running < workersOfQueue)
-          for (const key of nextKeys(keys)) actions.push(`start ${name} ${key}`);
+          for (const key of nextKeys(keys)) actions.push(`${prefix}start ${name} ${key}`);
       }
-      isBusy = actions.some((action) => !(hasSlowAnswers && action.startsWith("answer ")));
-    });
-    instances.forEach(({ streams }, at) =>
+    }
+    const isBusy = actions.some((action) => !(hasSlowAnswers && isAnswer(action)));
+    instances.forEach(({ actor, streams }, at) =>
       streams.forEach(({ pending, isStale }, kind) => {
-        if (pending.length > 0) actions.push(`deliver ${at} ${this.#names[kind]}`);
-        if (isStale) actions.push(`relist ${at} ${this.#names[kind]}`);
+        const name = this.#processes[actor].kinds[kind]?.name;
+        if (pending.length > 0) actions.push(`deliver ${at} ${name}`);
+        if (isStale) actions.push(`relist ${at} ${name}`);
       }),
     );
     for (const id of server.objects.keys())
       if (backgroundStep(server, id) !== undefined) actions.push(`background ${id}`);
+    for (const id of connected.objects.keys())
+      if (backgroundStep(connected, id) !== undefined)
+        actions.push(`${prefixes.agent}background ${id}`);
     actions.push(...agentActions(server));
-    if (
-      !(this.#options.isTimeQuiet && isBusy) &&
-      instances.some(({ leader }) => leader !== undefined && nextTime(leader) !== undefined)
-    )
+    if (!(this.#options.isTimeQuiet && isBusy) && this.#nextTime(state) !== undefined)
       actions.push("time");
     return actions;
   }
 
-  /** Everything that can happen in a state. */
-  actions(state: State): readonly string[] {
+  /** Everything that can happen in a state; `own` is what the machine does. */
+  actions(state: State, own = this.ownActions(state)): readonly string[] {
     const { menu, userActions, faults, late, instances } = state;
-    const own = this.ownActions(state);
     const users = userActions > 0 ? menu.map((name) => `user ${name}`) : [];
     const lateWrites = late.map((_, at) => `late ${at}`);
     const allowed = faults > 0 ? this.world.faults : [];
-    const answers = own.filter((action) => action.startsWith("answer "));
-    const streams = instances.flatMap(({ streams: all }, at) =>
-      all.flatMap(({ pending }, kind) =>
-        pending.length > 0 ? [`relist ${at} ${this.#names[kind]}`] : [],
-      ),
-    );
+    const answers = own.filter(isAnswer);
+    const streams = own.filter((action) => action.startsWith("deliver "));
+    const leaders = new Set(instances.map(({ actor }) => actor));
     const broken = allowed.flatMap((fault) => {
-      if (fault === "relist") return streams;
-      if (fault === "crash") return ["crash"];
-      if (fault === "failover") return instances.length > 1 ? ["failover"] : [];
-      return answers.map((action) => `${fault} ${action.slice("answer ".length)}`);
+      if (fault === "relist") return streams.map((action) => action.replace("deliver", "relist"));
+      if (fault === "crash") return [...leaders].map((actor) => `${prefixes[actor]}crash`);
+      if (fault === "failover") return instances.length > leaders.size ? ["failover"] : [];
+      return answers.map((action) => action.replace("answer", fault));
     });
     return [...own, ...users, ...lateWrites, ...broken];
   }
 
   /** Whether nothing happens for so long that only the end of a lifetime is awaited. */
   isCalm(state: State): boolean {
-    const { now } = state.server;
-    const next = state.instances.map(({ leader }) => (leader && nextTime(leader)) ?? Infinity);
-    return this.ownActions(state).join() === "time" && Math.min(...next) > now + longestWork;
+    const next = this.#nextTime(state) ?? Infinity;
+    return this.ownActions(state).join() === "time" && next > state.server.now + longestWork;
+  }
+
+  /**
+   * When a key is added next. A report that says what its agent knows is composed again and again,
+   * for which no time passes.
+   */
+  #nextTime(state: State): number | undefined {
+    const next = state.instances.flatMap(({ actor, leader }, at) => {
+      if (leader === undefined) return [];
+      const isIdle = (name: QueueName, key: string): boolean =>
+        actor === "agent" && name === "clusterReport" && this.#isReported(state, at, key);
+      return nextTime(leader, isIdle) ?? [];
+    });
+    return next.length === 0 ? undefined : Math.min(...next);
+  }
+
+  /** Whether a report of an agent would stay as it is in the central cluster. */
+  #isReported(state: State, at: number, key: string): boolean {
+    const leader = state.instances[at]?.leader;
+    const { reconcilers } = this.#processes.agent;
+    const report = reportIn(state, key);
+    if (leader === undefined || report === undefined) return true;
+    this.#draft = draftOf(state);
+    this.#at = at;
+    const writtenReports = new Map(leader.memory.writtenReports);
+    const now = state.server.now + 3_600_000;
+    const world = this.#newWorld({ ...leader, memory: { ...leader.memory, writtenReports } }, now);
+    const metadata = parseMetadata(report);
+    const read = readOf(resources.configMaps, { namespace: outbox, name: key });
+    const answer = { do: "read", object: { kind: "there", metadata } } as const;
+    const answers = new Map([[questionKey(read), answer]]);
+    return !("steps" in (reconcilers.get("clusterReport")?.decide(key, world, answers) ?? {}));
   }
 
   /** Takes an action, which must be enabled. */
   async step(state: State, action: string): Promise<Step> {
-    const { server, late, instances } = state;
-    this.#draft = {
-      server,
-      late,
-      instances: instances.map((one) => this.#draftOf(one, action)),
-      violations: [],
-    };
-    const [what = "", ...words] = action.split(" ");
+    const isAgent = action.startsWith(prefixes.agent);
+    const actor = isAgent ? "agent" : "controller";
+    const place = isAgent ? "connected" : "central";
+    const [what = "", ...words] = action.slice(prefixes[actor].length).split(" ");
     const [first = "", second = "", third = ""] = words;
+    const next = what === "time" ? this.#nextTime(state) : undefined;
+    this.#draft = draftOf(state, (instance, at) => {
+      const changes = ["deliver", "relist"].includes(what)
+        ? at === Number(first)
+        : what === "time" || (instance.actor === actor && !isOfOthers.includes(what));
+      return changes ? this.#queuesOf(instance.actor) : undefined;
+    });
     let { menu, userActions, faults } = state;
     switch (what) {
       case "user":
@@ -340,112 +371,125 @@ export class Machine {
         this.#user(words.join(" "));
         break;
       case "deliver":
-        this.#deliver(Number(first), this.#names.indexOf(second));
+        this.#deliver(Number(first), this.#kindNamed(Number(first), second));
         break;
       case "relist": {
-        const kind = this.#names.indexOf(second);
+        const kind = this.#kindNamed(Number(first), second);
         if (!this.#draft.instances[Number(first)]?.streams[kind]?.isStale) faults -= 1;
         this.#relist(Number(first), kind);
         break;
       }
       case "start":
-        await this.#start(queueNamed(first), second);
+        await this.#start(actor, queueNamed(first), second);
         break;
       case "answer":
-        await this.#answer(queueNamed(first), second, { slot: Number(third) });
+        await this.#answer(actor, { name: queueNamed(first), key: second, slot: Number(third) });
         break;
       case "late":
         this.#late(Number(first));
         break;
       case "background":
-        this.#commit(backgroundStep(server, first));
+        this.#commit(backgroundStep(isAgent ? state.connected : state.server, first), place);
         break;
       case "agent":
-        this.#commit(agentStep(server, first, second));
+        this.#commit(agentStep(state.server, first, second));
         break;
       case "time":
-        this.#pass();
+        this.#pass(next);
         break;
       case "crash":
       case "failover":
         faults -= 1;
-        await this.#replaceLeader(what);
+        await this.#replaceLeader(actor, what);
         break;
-      default:
+      default: {
         if (!isBroken(what)) throw new Error(`unknown action ${action}`);
         faults -= 1;
-        await this.#answer(queueNamed(first), second, { slot: Number(third), broken: what });
+        const slot = { name: queueNamed(first), key: second, slot: Number(third), broken: what };
+        await this.#answer(actor, slot);
+      }
     }
     if (this.#options.deliversEchoes) this.#deliverEchoes();
     return this.#ended({ ...state, menu, userActions, faults });
   }
 
-  /** What other controllers and users do does not change a leader. */
-  #draftOf({ streams, leader }: Instance, action: string): Draft["instances"][number] {
-    const isOfOthers = /^(?:user|late|background|agent) /.test(action);
-    const copy = leader && !isOfOthers ? copyOfLeader(leader, this.world.queues) : leader;
-    return { streams: [...streams], leader: copy };
+  #queuesOf(actor: Actor): readonly QueueName[] {
+    return actor === "agent" ? agentQueues : this.world.queues;
   }
 
   #ended(state: State): Step {
-    const { server, late, instances, violations } = this.#draft;
-    return { state: { ...state, server, late, instances }, violations };
+    const { violations, ...changed } = this.#draft;
+    return { state: { ...state, ...changed }, violations };
   }
 
   #streams(): readonly Stream[] {
     return this.#draft.instances[this.#at]?.streams ?? [];
   }
 
+  #processAt(at: number): Process {
+    return this.#processes[this.#draft.instances[at]?.actor ?? "controller"];
+  }
+
+  #kindNamed(at: number, name: string): number {
+    return this.#processAt(at).kinds.findIndex((kind) => kind.name === name);
+  }
+
+  #serverAt(place: Place): Server {
+    return place === "central" ? this.#draft.server : this.#draft.connected;
+  }
+
   #user(name: string): void {
-    const { server } = this.#draft;
     const action = this.world.menu[name];
     if (action === undefined) throw new Error(`${name} is not on the menu`);
     if (action.do === "restore") return this.#restore();
-    if (action.do === "delete") return this.#commit(userDelete(server, action.plural, action.ref));
-    const exists = server.objects.has(`${action.plural}/${nameOf(action.object.metadata)}`);
-    if (exists || action.do === "apply")
-      this.#commit(userWrite(server, action.plural, action.object));
+    const { plural, at = "central" } = action;
+    const server = this.#serverAt(at);
+    if (action.do === "delete") return this.#commit(userDelete(server, plural, action.ref), at);
+    const exists = server.objects.has(`${plural}/${nameOf(action.object.metadata)}`);
+    if (exists || action.do === "apply") this.#commit(userWrite(server, plural, action.object), at);
   }
 
   /**
-   * Restores the etcd of the begin: watches receive nothing until they list again. The lists that
-   * agree with their view come first: they change nothing, and an event that follows is as late as
-   * the other lists.
+   * Restores the central etcd of the begin: watches receive nothing until they list again. The lists
+   * that agree with their view come first: they change nothing, and an event that follows is as late
+   * as the other lists.
    */
   #restore(): void {
     const { server, instances } = this.#draft;
     this.#draft.server = restored(server, this.#backup);
     const { objects } = this.#draft.server;
     for (const instance of instances) {
-      if (instance.leader !== undefined)
+      if (instance.leader !== undefined && instance.actor === "controller")
         instance.leader = { ...instance.leader, ownDeletes: new Set() };
-      instance.streams = instance.streams.map(({ view }, kind) => {
-        const options = this.#kinds[kind]?.listOptions;
-        const objectsNow = options === undefined ? [] : listed(options, objects);
-        const isSame =
-          objectsNow.length === view.entries.size && objectsNow.every((one) => isStored(view, one));
+      instance.streams = instance.streams.map((stream, at) => {
+        const kind = this.#processes[instance.actor].kinds[at];
+        if (kind?.place !== "central") return stream;
+        const { view } = stream;
+        const now = arrivingList(kind, objects);
+        const isSame = now.length === view.entries.size && now.every((one) => isStored(view, one));
         return { view, pending: [], isStale: !isSame };
       });
     }
   }
 
-  /** Makes a change of the server, and its events. */
-  #commit(handled: Handled | undefined): void {
+  /** Makes a change of a server, and its events. */
+  #commit(handled: Handled | undefined, place: Place = "central"): void {
     if (handled?.change === undefined) return;
-    const { change } = handled;
-    this.#draft.server = handled.server;
+    const { change, server } = handled;
+    if (place === "central") this.#draft.server = server;
+    else this.#draft.connected = server;
     for (const instance of this.#draft.instances)
-      instance.streams = instance.streams.map((stream, kind) => {
-        const options = this.#kinds[kind]?.listOptions;
-        if (stream.isStale || options?.resource.plural !== change.plural) return stream;
-        const event = eventOf(options, change);
+      instance.streams = instance.streams.map((stream, at) => {
+        const kind = this.#processes[instance.actor].kinds[at];
+        if (stream.isStale || kind?.place !== place) return stream;
+        const event = arrivingEvent(kind, change);
         return event === undefined ? stream : { ...stream, pending: [...stream.pending, event] };
       });
   }
 
   #viewing(at: number, kind: number): Viewing {
     const instance = this.#draft.instances[at];
-    const [viewed, stream] = [this.#kinds[kind], instance?.streams[kind]];
+    const [viewed, stream] = [this.#processAt(at).kinds[kind], instance?.streams[kind]];
     if (instance === undefined || viewed === undefined || stream === undefined)
       throw new Error(`no stream ${at} ${kind}`);
     const streams = instance.streams;
@@ -493,18 +537,18 @@ export class Machine {
   }
 
   #relist(at: number, kind: number): void {
-    const viewing = this.#viewing(at, kind);
+    const [viewing, listed] = [this.#viewing(at, kind), this.#processAt(at).kinds[kind]];
     const { streams } = this.#draft.instances[at] ?? { streams: [] };
-    const { objects, version } = this.#draft.server;
-    const { view } = viewing;
-    streams[kind] = { view, pending: [], isStale: false };
-    relist(viewing, listed(viewing.kind.listOptions, objects), version);
+    if (listed === undefined) throw new Error(`no kind ${kind}`);
+    const { objects, version } = this.#serverAt(listed.place);
+    streams[kind] = { view: viewing.view, pending: [], isStale: false };
+    relist(viewing, arrivingList(listed, objects), version);
   }
 
   /** Lists every kind; those that read others are listed after them. */
   #relistAll(at: number): void {
     for (const isLast of [false, true])
-      this.#kinds.forEach((viewed, kind) => {
+      this.#processAt(at).kinds.forEach((viewed, kind) => {
         if (viewed.isLast === isLast) this.#relist(at, kind);
       });
   }
@@ -517,22 +561,23 @@ export class Machine {
     const ownDeletes = new Set<string>();
     instance.leader = { memory: newMemory(controllerOptions), queues, running: [], ownDeletes };
     const { enqueuer } = this.#worldOf(instance.leader);
-    for (const kind of this.#kinds) await kind.enqueueAll(enqueuer);
+    for (const kind of this.#processAt(at).kinds) await kind.enqueueAll(enqueuer);
   }
 
   /** Ends the leader, whose writes in flight may still be committed; another one leads. */
-  async #replaceLeader(how: "crash" | "failover"): Promise<void> {
-    const [first, standby] = this.#draft.instances;
-    const running = first?.leader?.running ?? [];
-    for (const { attempt, basis } of running)
+  async #replaceLeader(actor: Actor, how: "crash" | "failover"): Promise<void> {
+    const { running } = this.#leader(actor);
+    for (const { attempt, basis, queue } of running)
       for (const { request, isDone } of attempt.slots)
         if (!isDone && !isQuestion(request))
-          await this.#outcomeOf(request, { basis, own: [] }, "lose-request");
+          await this.#outcomeOf(request, { queue, basis, own: [] }, "lose-request");
+    const at = this.#at;
+    const first = this.#draft.instances[at];
     if (first === undefined) return;
     first.leader = undefined;
-    if (how === "failover" && standby !== undefined) this.#draft.instances = [standby];
-    else this.#relistAll(0);
-    await this.#lead(0);
+    if (how === "failover") this.#draft.instances.splice(at, 1);
+    else this.#relistAll(at);
+    await this.#lead(at);
   }
 
   #late(at: number): void {
@@ -542,10 +587,11 @@ export class Machine {
   }
 
   /** Sends a write, and judges it. */
-  #send({ call, ...sent }: LateWrite, how: "answered" | "lost" | "late"): Reply {
-    const before = this.#draft.server;
+  #send(sent: LateWrite, how: "answered" | "lost" | "late"): Reply {
+    const { call, place, by } = sent;
+    const before = this.#serverAt(place);
     const handled = handle(before, call);
-    this.#commit(handled);
+    this.#commit(handled, place);
     const isWrite = !call.verb.startsWith("get") && !(call.verb === "create" && call.isDryRun);
     if (isWrite && "answer" in handled.outcome) {
       const { change } = handled;
@@ -553,23 +599,18 @@ export class Machine {
       const leader = this.#draft.instances[this.#at]?.leader;
       if (how === "answered" && change?.before !== undefined && change.after === undefined)
         leader?.ownDeletes.add(change.before.metadata.uid);
-      const after = this.#draft.server;
-      this.#draft.violations.push(
-        ...this.#judge.committed({
-          call,
-          ...sent,
-          before,
-          after,
-          isChange,
-          isLate: how === "late",
-        }),
-      );
+      const after = this.#serverAt(place);
+      const committed = { ...sent, before, after, isChange, isLate: how === "late" };
+      this.#draft.violations.push(...this.#judges[by].committed(committed));
     }
     return handled.outcome;
   }
 
-  #leader(): Leader {
-    const at = this.#draft.instances.findIndex(({ leader }) => leader !== undefined);
+  /** The leader among the controllers or the agents, which acts from now on. */
+  #leader(actor: Actor): Leader {
+    const at = this.#draft.instances.findIndex(
+      (instance) => instance.actor === actor && instance.leader !== undefined,
+    );
     const leader = this.#draft.instances[at]?.leader;
     if (leader === undefined) throw new Error("no leader");
     this.#at = at;
@@ -579,25 +620,29 @@ export class Machine {
   /** What the leader has seen now, without what it has deleted itself. */
   #basis(): Basis {
     const streams = [...this.#streams()];
-    const ownDeletes = new Set(this.#leader().ownDeletes);
-    return (kind) => {
-      const entries = streams[this.#names.indexOf(kind)]?.view.entries ?? new Map();
-      return [...entries.values()].flatMap(({ raw, uid }) => (ownDeletes.has(uid) ? [] : [raw]));
+    const { kinds } = this.#processAt(this.#at);
+    const ownDeletes = new Set(this.#acting().ownDeletes);
+    return (name) => {
+      const at = kinds.findIndex((kind) => kind.name === name);
+      const entries = [...(streams[at]?.view.entries.values() ?? [])];
+      return entries.flatMap(({ raw, uid }) => (ownDeletes.has(uid) ? [] : [raw]));
     };
   }
 
-  async #start(name: QueueName, key: string): Promise<void> {
-    takeKey(this.#leader().queues[name], key, this.#draft.server.now);
+  #acting(): Leader {
+    const leader = this.#draft.instances[this.#at]?.leader;
+    if (leader === undefined) throw new Error("nobody acts");
+    return leader;
+  }
+
+  async #start(actor: Actor, name: QueueName, key: string): Promise<void> {
+    takeKey(this.#leader(actor).queues[name], key, this.#draft.server.now);
     const attempt = beginAttempt(key, this.#contextOf(name));
     await this.#advance({ queue: name, attempt, basis: this.#basis() });
   }
 
-  async #answer(
-    name: QueueName,
-    key: string,
-    { slot: at, broken }: { readonly slot: number; readonly broken?: Broken },
-  ): Promise<void> {
-    const leader = this.#leader();
+  async #answer(actor: Actor, { name, key, slot: at, broken }: AnsweredSlot): Promise<void> {
+    const leader = this.#leader(actor);
     const former = leader.running.find((one) => one.queue === name && one.attempt.key === key);
     const slot = former?.attempt.slots[at];
     if (former === undefined || slot === undefined) throw new Error(`${key} has no request ${at}`);
@@ -614,7 +659,7 @@ export class Machine {
   async #settle({ attempt, queue, basis }: Running, at: number, broken?: Broken): Promise<void> {
     const slot = attempt.slots[at];
     if (slot === undefined) throw new Error(`${attempt.key} has no request ${at}`);
-    const sent = { basis, own: [...attempt.written.keys()] };
+    const sent = { queue, basis, own: [...attempt.written.keys()] };
     const outcome = await this.#outcomeOf(slot.request, sent, broken);
     settle(attempt, slot, outcome, this.#contextOf(queue));
   }
@@ -627,20 +672,23 @@ export class Machine {
     for (;;) {
       if (attempt.plan !== plan && attempt.phase !== "asking") {
         [plan, basis] = [attempt.plan, this.#basis()];
-        this.#draft.violations.push(
-          ...this.#judge.planned(writesOf(plan), basis, this.#draft.server),
-        );
+        const { planned } = this.#judges[this.#actor()];
+        this.#draft.violations.push(...planned(writesOf(plan), basis, this.#draft.server));
       }
       if (attempt.end !== undefined) return this.#end(running);
       const local = attempt.slots.findIndex(({ isDone, request }) => !isDone && isLocal(request));
       if (local === -1) break;
       await this.#settle({ ...running, basis }, local);
     }
-    this.#setRunning([...this.#leader().running, { ...running, basis }]);
+    this.#setRunning([...this.#acting().running, { ...running, basis }]);
+  }
+
+  #actor(): Actor {
+    return this.#draft.instances[this.#at]?.actor ?? "controller";
   }
 
   #end({ attempt, queue }: Running): void {
-    const bug = endRunning(attempt, this.#leader().queues[queue], this.#draft.server.now);
+    const bug = endRunning(attempt, this.#acting().queues[queue], this.#draft.server.now);
     if (bug !== undefined) this.#draft.violations.push(`a reconcile ends with ${wordsOf(bug)}`);
   }
 
@@ -652,27 +700,32 @@ export class Machine {
   /** Sends a request as src does; a signature is made up, because real ones differ. */
   async #outcomeOf(
     request: Request,
-    sent: Omit<LateWrite, "call">,
+    { queue, ...sent }: Omit<LateWrite, "call" | "by" | "place"> & { readonly queue: QueueName },
     broken?: Broken,
   ): Promise<Outcome> {
+    const { stores, clientOf: pick } = this.#processAt(this.#at);
     if (request.do === "sign") {
-      const [keys] = this.#stores.signingKeys.values();
+      const [keys] = stores.signingKeys.values();
       const token = new SecretText(`signed ${JSON.stringify(request.claims)}`);
       return { answer: { do: "sign", minted: keys && { token, kid: keys.signing.kid } } };
     }
-    const client = clientOf(
-      {
-        send: (call) => this.#send({ call, ...sent }, broken === undefined ? "answered" : "lost"),
-        late: (call) => {
-          this.#draft.late = [...this.#draft.late, { call, ...sent }].slice(-mostLate);
+    const by = this.#actor();
+    const clientAt = (place: Place) =>
+      clientOf(
+        {
+          send: (call) =>
+            this.#send({ ...sent, call, by, place }, broken === undefined ? "answered" : "lost"),
+          late: (call) => {
+            this.#draft.late = [...this.#draft.late, { ...sent, call, by, place }].slice(-mostLate);
+          },
+          server: () => this.#serverAt(place),
         },
-        server: () => this.#draft.server,
-      },
-      broken,
-    );
-    const { world } = this.#contextOf("copy");
+        broken,
+      );
+    const client = pick(queue, { central: clientAt("central"), connected: clientAt("connected") });
+    const { world } = this.#contextOf(queue);
     return send(request, {
-      ...{ client, world, sourceData: new SourceData({ client, digestOf: this.#digestOf }) },
+      ...{ client, world, sourceData: new SourceData({ client, digestOf }) },
       forEach: world.enqueuer.yielder.forEach.bind(world.enqueuer.yielder),
       recordEvent: async () => {},
       refresh: async (resource, ref) =>
@@ -681,9 +734,9 @@ export class Machine {
   }
 
   #contextOf(name: QueueName): ReconcileContext {
-    const reconciler = this.#reconcilers.get(name);
+    const reconciler = this.#processAt(this.#at).reconcilers.get(name);
     if (reconciler === undefined) throw new Error(`${name} has no reconciler`);
-    return { reconciler, world: this.#worldOf(this.#leader()) };
+    return { reconciler, world: this.#worldOf(this.#acting()) };
   }
 
   /** The world of a leader, which is made once for each action. */
@@ -691,33 +744,42 @@ export class Machine {
     const { now } = this.#draft.server;
     const made = this.#made;
     if (made?.memory === leader.memory && made.clock.now() === now) return made;
-    const world = this.#newWorld(leader);
+    const world = this.#newWorld(leader, now);
     this.#made = world;
     return world;
   }
 
-  #newWorld({ memory, queues }: Leader): World {
-    const { now } = this.#draft.server;
+  #newWorld({ memory, queues }: Leader, now: number): World {
+    const { kinds, stores, keyResolver } = this.#processAt(this.#at);
+    const used = this.#queuesOf(this.#actor());
     const clock = { now: () => now, monotonic: () => now };
     const ignored: KeyQueue = { add: () => {}, addAt: () => {}, retry: () => {}, depth: 0 };
-    const queueOf = (name: QueueName): KeyQueue =>
-      this.world.queues.includes(name) ? keyQueueOf(queues[name], now) : ignored;
-    const state = { queues: createQueues(queueOf), stores: this.#stores, memory, clock };
+    const queueOf = (name: QueueName): KeyQueue => {
+      if (!used.includes(name)) return ignored;
+      const queue = keyQueueOf(queues[name], now);
+      if (name !== "clusterReport") return queue;
+      // Reports that a world does not have are left out: they are tried again for ever.
+      const add: KeyQueue["add"] = (key, urgency) => {
+        if (reportIn(this.#draft, key) !== undefined) queue.add(key, urgency);
+      };
+      return { ...queue, add };
+    };
+    const state = { queues: createQueues(queueOf), stores, memory, clock };
     return {
       ...{ ...state, options: controllerOptions },
       enqueuer: new Enqueuer(state, new Yielder(clock)),
-      keyResolver: this.#keyResolver,
+      keyResolver,
       log: { info: () => {}, warn: () => {} },
       keysAsOf: () => now,
       has: ({ resource, ref }) =>
-        this.#kinds.some(
+        kinds.some(
           ({ listOptions }, kind) =>
             listOptions.resource === resource &&
             this.#streams()[kind]?.view.entries.has(nameOf(ref)) === true,
         ),
       recordWrite: (resource, answer) => {
         if (!isRaw(answer)) return;
-        this.#kinds.forEach(({ listOptions, isReadOnly }, kind) => {
+        kinds.forEach(({ listOptions, isReadOnly }, kind) => {
           if (isReadOnly || listOptions.resource !== resource) return;
           const viewing = this.#viewing(this.#at, kind);
           const isSeen = viewing.view.entries.has(nameOf(answer.metadata));
@@ -725,7 +787,7 @@ export class Machine {
         });
       },
       recordDelete: (resource, ref, uid) =>
-        this.#kinds.forEach(({ listOptions, isReadOnly }, kind) => {
+        kinds.forEach(({ listOptions, isReadOnly }, kind) => {
           if (!isReadOnly && listOptions.resource === resource)
             observeDelete(this.#viewing(this.#at, kind), nameOf(ref), uid);
         }),
@@ -734,36 +796,80 @@ export class Machine {
 
   /** Reads an object into the views that may contain it, as the informers of src do. */
   #refresh({ resource, ref }: { readonly resource: Resource; readonly ref: ObjectRef }): void {
+    const { kinds } = this.#processAt(this.#at);
     const key = nameOf(ref);
+    const named = (name: string): number => this.#kindNamed(this.#at, name);
     const has = (name: string): boolean =>
-      this.#streams()[this.#names.indexOf(name)]?.view.entries.has(key) === true;
-    const read = (kind: number): void =>
-      refresh(
-        this.#viewing(this.#at, kind),
-        key,
-        this.#draft.server.objects.get(`${resource.plural}/${key}`),
+      this.#streams()[named(name)]?.view.entries.has(key) === true;
+    const read = (at: number): void => {
+      const kind = kinds[at];
+      if (kind === undefined) return;
+      const found = this.#serverAt(kind.place).objects.get(`${resource.plural}/${key}`);
+      refresh(this.#viewing(this.#at, at), key, found && kind.read(found));
+    };
+    if (resource !== resources.secrets)
+      return read(
+        kinds.findIndex(
+          ({ listOptions, isReadOnly }) => !isReadOnly && listOptions.resource === resource,
+        ),
       );
-    if (resource !== resources.secrets) {
-      const kind = this.#kinds.findIndex(
-        ({ listOptions, isReadOnly }) => !isReadOnly && listOptions.resource === resource,
-      );
-      return read(kind);
-    }
-    read(this.#names.indexOf("unmanagedSecrets"));
+    read(named("unmanagedSecrets"));
     if (!has("copies") && has("unmanagedSecrets")) return;
-    read(this.#names.indexOf("copies"));
-    if (!has("copies")) read(this.#names.indexOf("placeholders"));
+    read(named("copies"));
+    if (!has("copies")) read(named("placeholders"));
   }
 
   /** Lets time pass until the next scheduled key. */
-  #pass(): void {
-    const next = nextTime(this.#leader());
-    const now = Math.max(this.#draft.server.now, Math.ceil(next ?? 0));
-    this.#draft.server = { ...this.#draft.server, now };
-    for (const state of Object.values(this.#leader().queues))
-      for (const times of ["instants", "retries"] as const)
-        for (const key of dueKeys(state[times], now)) wakeKey(state, times, key, now);
+  #pass(next = 0): void {
+    const draft = this.#draft;
+    const now = Math.max(draft.server.now, Math.ceil(next));
+    [draft.server, draft.connected] = [
+      { ...draft.server, now },
+      { ...draft.connected, now },
+    ];
+    for (const { leader } of draft.instances)
+      for (const keys of Object.values(leader?.queues ?? {}))
+        for (const times of ["instants", "retries"] as const)
+          for (const key of dueKeys(keys[times], now)) wakeKey(keys, times, key, now);
   }
+}
+
+/** The slot of a request in flight, and how it fails. */
+interface AnsweredSlot {
+  readonly name: QueueName;
+  readonly key: string;
+  readonly slot: number;
+  readonly broken?: Broken;
+}
+
+/** Before the actions in the connected cluster, and of its agent. */
+const prefixes: Readonly<Record<Actor, string>> = { controller: "", agent: `${connectedCluster} ` };
+/** What other controllers and users do does not change a leader. */
+const isOfOthers: readonly string[] = ["user", "late", "background", "agent"];
+
+/** A draft of a state; `queuesOf` has the queues with keys of an instance that may change. */
+function draftOf(
+  { server, connected, late, instances }: State,
+  queuesOf: (instance: Instance, at: number) => readonly QueueName[] | undefined = () => undefined,
+): Draft {
+  const copied = instances.map((instance, at) => {
+    const { actor, streams, leader } = instance;
+    const queues = queuesOf(instance, at);
+    const changed = leader && queues ? copyOfLeader(leader, queues) : leader;
+    return { actor, streams: [...streams], leader: changed };
+  });
+  return { server, connected, late, instances: copied, violations: [] };
+}
+
+const outbox = outboxNamespace(connectedCluster);
+
+/** The ConfigMap of a report in the central cluster. */
+function reportIn({ server }: Pick<Clusters, "server">, name: string): Raw | undefined {
+  return server.objects.get(`configmaps/${outbox}/${name}`);
+}
+
+function isAnswer(action: string): boolean {
+  return /^(?:east )?answer /.test(action);
 }
 
 /** Requests that no API server answers. Events are sent, but nobody reads them. */
@@ -791,26 +897,4 @@ function queueNamed(name: string): QueueName {
   const [found] = queueNames.filter((one) => one === name);
   if (found === undefined) throw new Error(`no queue ${name}`);
   return found;
-}
-
-const queueNames = Object.values(createQueues((name) => name));
-
-/** The policies that make the requester of an object trusted, older than every object. */
-const policyStores: Stores["requesterPolicies"] = {
-  annotating: [[storeOfPolicy()]],
-  guarding: [storeOfPolicy()],
-};
-
-function storeOfPolicy(): Store<Metadata> {
-  const store = new Store<Metadata>();
-  const raw = {
-    metadata: {
-      name: "policy",
-      uid: "policy",
-      resourceVersion: "1",
-      creationTimestamp: "2025-01-01T00:00:00Z",
-    },
-  };
-  store.set("policy", { uid: "policy", resourceVersion: "1", value: parseMetadata(raw) });
-  return store;
 }

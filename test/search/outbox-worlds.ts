@@ -8,6 +8,7 @@ import {
   db,
   given,
   home,
+  inEast,
   other,
   recreate,
   remove,
@@ -16,6 +17,7 @@ import {
   source,
   toWeb,
   value,
+  web,
 } from "./sketch.ts";
 
 const entryName = outboxName({ namespace: "team", name: "db" });
@@ -40,12 +42,12 @@ function connected(cluster: string): readonly Given[] {
     given("Namespace", namespace, {
       annotations: { "cluster-uid": uidOf(`secrets/latchkey-clusters/${cluster}`, 1) },
     }),
-    ...[...new Set(reports)].map((name) =>
-      given("ConfigMap", `${namespace}/${name}`, {
-        ...{ labels: { component: "cluster-report" }, data: {} },
-      }),
-    ),
+    ...[...new Set(reports)].map((name) => report(`${namespace}/${name}`)),
   ];
+}
+
+function report(at: string): Given {
+  return given("ConfigMap", at, { labels: { component: "cluster-report" }, data: {} });
 }
 
 /** The agent of a cluster, which has read nothing yet, and has these copies. */
@@ -200,8 +202,118 @@ const sketches: readonly Sketch[] = [
   },
 ];
 
+const central = [home, clusters, ...connected("east")];
+const old = uidOf("sharedsecrets/team/old", 1);
+
+/** With the agent of src, whose cluster has a server of its own. */
+const ofAgents: readonly Sketch[] = [
+  {
+    name: "consents and the agent of a cluster",
+    objects: [...central, source("db", { annotations: toEast })],
+    connected: [web],
+    menu: {
+      "name no cluster": annotate("SharedSecret", db, { "sync-to-clusters": null }),
+      "name it again": annotate("SharedSecret", db, toEast),
+      "let no project in": letIn("east", null),
+      "let it in again": letIn("east", "web"),
+      "leave the project": inEast(change("Namespace", "web", { labels: { project: null } })),
+      "join the project": inEast(change("Namespace", "web", { labels: { project: "web" } })),
+    },
+  },
+  {
+    name: "a slow withdrawal and the agent of a cluster",
+    objects: [...central, source("db", { annotations: toEast })],
+    connected: [web],
+    menu: { "name no cluster": annotate("SharedSecret", db, { "sync-to-clusters": null }) },
+    hasSlowAnswers: true,
+    mostFaults: 0,
+  },
+  {
+    name: "deletions with the agent of a cluster",
+    objects: [...central, source("db", { annotations: toEast })],
+    connected: [web],
+    menu: {
+      delete: remove("SharedSecret", db),
+      recreate: recreate("db", { ...toWeb, ...toEast }, other),
+      "delete the entry": remove("Secret", entryOf("east")),
+      "edit the entry": annotate("Secret", entryOf("east"), { "sync-to-projects": "" }),
+      "delete the copy": inEast(remove("Secret", "web/db")),
+      "lose the label": inEast(change("Secret", "web/db", { labels: { "outbox-uid": null } })),
+    },
+  },
+  {
+    name: "two clusters, one with its agent",
+    objects: [
+      ...[...central, ...connected("west"), agent("west")],
+      source("db", { annotations: toBoth }),
+    ],
+    connected: [web],
+    menu: {
+      "name one": annotate("SharedSecret", db, { "sync-to-clusters": "west" }),
+      "let no project in": letIn("east", "pay"),
+      "leave the project": inEast(change("Namespace", "web", { labels: { project: null } })),
+      delete: remove("SharedSecret", db),
+    },
+    userActions: 1,
+    mostFaults: 0,
+  },
+  {
+    name: "a restore with the agent of a cluster",
+    objects: [...central, source("db", { annotations: { "sync-to-projects": null } })],
+    connected: [web],
+    menu: {
+      offer: annotate("SharedSecret", db, { ...toWeb, ...toEast }),
+      delete: remove("SharedSecret", db),
+      "leave the project": inEast(change("Namespace", "web", { labels: { project: null } })),
+      restore,
+    },
+    mostFaults: 0,
+  },
+  {
+    name: "copies of unknown sources and an agent",
+    objects: [
+      ...[...central, source("db")],
+      report(`latchkey-cluster-east/${reportName(reportNumberOf(old))}`),
+    ],
+    connected: [
+      web,
+      given("Secret", "web/db", {
+        ...{ type: "Opaque", data: value, labels: { "outbox-uid": old } },
+        annotations: { "copy-of": "east//team/old -> web/db" },
+      }),
+    ],
+    menu: {
+      offer: annotate("SharedSecret", db, toEast),
+      "offer the unknown": recreate("old", { ...toWeb, ...toEast }, other),
+      "leave the project": inEast(change("Namespace", "web", { labels: { project: null } })),
+    },
+    begins: "with a new leader",
+  },
+  {
+    name: "Secrets of others in the cluster of an agent",
+    objects: [...central, source("db", { annotations: toEast })],
+    connected: [
+      web,
+      given("Secret", "web/db", {
+        ...{ type: "Opaque", data: other, labels: { "source-uid": "x" } },
+        annotations: { "copy-of": "team/db -> web/db" },
+      }),
+    ],
+    menu: {
+      "delete the foreign": inEast(remove("Secret", "web/db")),
+      "take its marks": inEast(
+        change("Secret", "web/db", {
+          labels: { "source-uid": null },
+          annotations: { "copy-of": null },
+        }),
+      ),
+      "name no cluster": annotate("SharedSecret", db, { "sync-to-clusters": null }),
+    },
+  },
+];
+
 /** The worlds of connected clusters: their outboxes, and agents that read them. */
-export const ofClusters: readonly Sketch[] = sketches.map((sketch) => ({
+export const ofClusters: readonly Sketch[] = [...sketches, ...ofAgents].map((sketch) => ({
   ...sketch,
   queues: ["sharedSecret", "outbox"],
 }));

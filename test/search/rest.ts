@@ -26,7 +26,8 @@ export function problemsAtRest(server: Server): readonly string[] {
   ];
 }
 
-function secretProblems(secret: Raw, sides: sync.Sides): readonly string[] {
+/** What is wrong with a Secret at rest. */
+export function secretProblems(secret: Raw, sides: sync.Sides): readonly string[] {
   const key = nameOf(secret.metadata);
   const home = sync.byName(sides.namespaces, secret.metadata.namespace);
   if (home === undefined || sync.isDeleting(home)) return [];
@@ -80,7 +81,7 @@ function isRefusedType({ type = "" }: Raw): boolean {
 /** A target of a SharedSecret and what should be there. */
 type TargetState = "synced" | "conflict" | "paused" | "missing" | "refused";
 
-function targetsOf(source: Raw, sides: sync.Sides): ReadonlyMap<string, TargetState> {
+export function targetsOf(source: Raw, sides: sync.Sides): ReadonlyMap<string, TargetState> {
   const states = new Map<string, TargetState>();
   const own = nameOf(source.metadata);
   for (const namespace of sides.namespaces) {

@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { keyOfState } from "./canonical.ts";
 import { Machine } from "./machine.ts";
-import { replay, search, violationText } from "./search.ts";
-import { specification } from "./specification.ts";
+import { judges, replay, search, violationText } from "./search.ts";
 import type { SearchWorld } from "./world.ts";
 import { worlds } from "./worlds.ts";
 
@@ -28,6 +27,8 @@ const small = [
   ["a restore from before an offer", 0],
   ["Secrets of others in an outbox", 0],
   ["a cluster whose agent is away", 0],
+  ["consents and the agent of a cluster", 0],
+  ["Secrets of others in the cluster of an agent", 0],
   ["a subject that changes its rule", 1],
   ["a deletion with grants", 1],
   ["a key", 0],
@@ -63,7 +64,7 @@ describe("a search without a reduction", () => {
 
 it("a state is the same whichever of two objects was written first", async () => {
   const world = worldNamed("a pause of a copy");
-  const machine = new Machine(world, specification);
+  const machine = new Machine(world, judges);
   const after = async (...actions: readonly string[]) => {
     let state = await machine.begin();
     for (const action of actions) state = (await machine.step(state, `user ${action}`)).state;

@@ -1,8 +1,16 @@
 import { explore, type Bounds, type Searched } from "./explorer.ts";
-import { Machine, type MachineOptions } from "./machine.ts";
+import { type Clusters, Machine, type MachineOptions } from "./machine.ts";
+import { agentSpecification, connectedProblems } from "./connected.ts";
 import { problemsAtRest } from "./rest.ts";
 import { specification } from "./specification.ts";
 import type { SearchWorld } from "./world.ts";
+
+/** What must hold of every write. */
+export const judges = { controller: specification, agent: agentSpecification } as const;
+
+function problemsIn(clusters: Clusters): readonly string[] {
+  return [...problemsAtRest(clusters.server), ...connectedProblems(clusters)];
+}
 
 /** Searches a world, and judges it by the specification. */
 export async function search(
@@ -14,7 +22,7 @@ export async function search(
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   try {
-    return await explore(new Machine(world, specification, options), problemsAtRest, bounds);
+    return await explore(new Machine(world, judges, options), problemsIn, bounds);
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }
@@ -34,7 +42,7 @@ export async function replay(
   world: SearchWorld,
   actions: readonly string[],
 ): Promise<readonly string[]> {
-  const machine = new Machine(world, specification);
+  const machine = new Machine(world, judges);
   let state = await machine.begin();
   const found: string[] = [];
   for (const action of actions) {
@@ -44,5 +52,5 @@ export async function replay(
     found.push(...step.violations);
   }
   const { state: end, violations, isAtRest } = await machine.rest(state);
-  return [...found, ...violations, ...(isAtRest ? problemsAtRest(end.server) : ["no rest"])];
+  return [...found, ...violations, ...(isAtRest ? problemsIn(end) : ["no rest"])];
 }

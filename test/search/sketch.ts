@@ -54,6 +54,7 @@ const plurals = {
   DirectClusterEndpointToken: "directclusterendpointtokens",
 } as const;
 type Kind = keyof typeof plurals;
+type ObjectAction = Exclude<UserAction, { do: "restore" }>;
 
 /** An object that is there at the begin. */
 export function given(kind: Kind, at: string, fields: Fields = {}): Given {
@@ -61,23 +62,28 @@ export function given(kind: Kind, at: string, fields: Fields = {}): Given {
 }
 
 /** A user creates an object, as new as it is then. */
-export function create(kind: Kind, at: string, fields: Fields = {}): UserAction {
+export function create(kind: Kind, at: string, fields: Fields = {}): ObjectAction {
   return { do: "apply", plural: plurals[kind], object: made(at, fields, kind) };
 }
 
 /** A user changes fields of an object, its labels and annotations. */
-export function change(kind: Kind, at: string, fields: Fields): UserAction {
+export function change(kind: Kind, at: string, fields: Fields): ObjectAction {
   return { do: "change", plural: plurals[kind], object: made(at, fields) };
 }
 
 /** A user changes annotations of an object. */
-export function annotate(kind: Kind, at: string, annotations: Marks): UserAction {
+export function annotate(kind: Kind, at: string, annotations: Marks): ObjectAction {
   return change(kind, at, { annotations });
 }
 
 /** A user deletes an object. */
-export function remove(kind: Kind, at: string): UserAction {
+export function remove(kind: Kind, at: string): ObjectAction {
   return { do: "delete", plural: plurals[kind], ref: refOf(at) };
+}
+
+/** The same in the connected cluster. */
+export function inEast(action: ObjectAction): ObjectAction {
+  return { ...action, at: "connected" };
 }
 
 /** etcd is restored. */
@@ -114,7 +120,7 @@ export function recreate(
   name: string,
   annotations: Marks = toWeb,
   data: object = value,
-): UserAction {
+): ObjectAction {
   return create("SharedSecret", `team/${name}`, { annotations, spec: { data } });
 }
 

@@ -13,7 +13,7 @@ import { revocationProblems } from "./revoked.ts";
  * the API server stores them. Calls no code of src.
  */
 
-/** Judges what a leader plans and what it writes. */
+/** Judges what a leader of the central cluster plans and what it writes. */
 export const specification: Judge = { planned, committed };
 
 /** What a leader has seen that decides about copies. */

@@ -1,12 +1,19 @@
 import type { ObjectRef } from "../../src/api/object.ts";
 import type { QueueName } from "../../src/controllers/queues.ts";
+import type { Place } from "./process.ts";
 import type { Given, UserObject } from "./server.ts";
+
+/** The kind of an object, and the cluster that has it: the central one by default. */
+interface At {
+  readonly plural: string;
+  readonly at?: Place;
+}
 
 /** Something that a user does. */
 export type UserAction =
   /** Creates an object, or changes one; a change of an object that does not exist has no effect. */
-  | { readonly do: "apply" | "change"; readonly plural: string; readonly object: UserObject }
-  | { readonly do: "delete"; readonly plural: string; readonly ref: ObjectRef }
+  | (At & { readonly do: "apply" | "change"; readonly object: UserObject })
+  | (At & { readonly do: "delete"; readonly ref: ObjectRef })
   /** Returns etcd to the state at the begin of the search. */
   | { readonly do: "restore" };
 
@@ -18,7 +25,7 @@ export type Fault =
   | "too-many-requests"
   /** A watch ends with 410. */
   | "relist"
-  /** A new process with fresh caches leads. */
+  /** A new process with fresh caches leads, in either cluster. */
   | "crash"
   /** A standby with its own caches leads. */
   | "failover";
@@ -27,6 +34,8 @@ export type Fault =
 export interface SearchWorld {
   readonly name: string;
   readonly objects: readonly Given[];
+  /** What the connected cluster `east` has, if its agent is that of src. */
+  readonly connected?: readonly Given[];
   /** What users may do, by name; each once. */
   readonly menu: Readonly<Record<string, UserAction>>;
   readonly userActions: number;

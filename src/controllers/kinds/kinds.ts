@@ -36,7 +36,7 @@ export interface Watched {
  * Watches all kinds and returns their stores; the policies that record requesters are watched
  * separately.
  */
-export function watchKinds(context: KindContext, watch: Watch): Omit<Stores, "requesterPolicies"> {
+function watchKinds(context: KindContext, watch: Watch): Omit<Stores, "requesterPolicies"> {
   return {
     sharedSecrets: watch(sharedSecretKind(context)),
     namespaces: watch(namespaceKind(context)),
