@@ -89,12 +89,13 @@ const texts = {
     },
   }),
   "outbox-missing": (e) => {
-    const place = `Namespace "${outboxNamespace(e.name)}"`;
-    const isFormer = e.namespace !== undefined && e.namespace.deletionTimestamp === undefined;
-    const fact = isFormer
-      ? `${place} is not the outbox of this connection; run ${connect(e)} --replace`
-      : `${place} does not exist; run ${connect(e)}`;
-    return said("OutboxMissing", fact);
+    const isGoing = e.namespace?.deletionTimestamp !== undefined;
+    const [what, option] =
+      e.namespace === undefined || isGoing
+        ? [isGoing ? "is being deleted" : "does not exist", ""]
+        : ["is not the outbox of this connection", " --replace"];
+    const fix = `run ${connect(e)}${option}`;
+    return said("OutboxMissing", `Namespace "${outboxNamespace(e.name)}" ${what}; ${fix}`);
   },
   "outbox-full": () =>
     said("OutboxFull", "the outbox of the cluster has the maximum of bytes; share less with it"),

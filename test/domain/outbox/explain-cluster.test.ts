@@ -59,13 +59,15 @@ const report = (change: Partial<SourceReport> = {}) => ({
   ]),
 });
 
+const outbox = observedMetadata({
+  ...{ name: namespace, annotations: { [annotations.clusterUid]: "uid-east" } },
+});
+
 /** A cluster whose agent works and reports that everything is synced. */
 const well: ObservedCluster = {
   name: "east",
   connected: { name: "east", uid: "uid-east", projects: ["web", "pay"] },
-  namespace: observedMetadata({
-    ...{ name: namespace, annotations: { [annotations.clusterUid]: "uid-east" } },
-  }),
+  namespace: outbox,
   secrets: [offered()],
   reports: [report()],
   renewedAt: now - 5_000,
@@ -108,6 +110,12 @@ describe("the answer for a SharedSecret in a cluster", () => {
       { namespace: observedMetadata({ name: namespace }) },
       "problem OutboxMissing",
       "is not the outbox of this connection",
+    ],
+    [
+      "an outbox that is being deleted",
+      { namespace: { ...outbox, deletionTimestamp: "2026-03-01T00:00:00Z" } },
+      "problem OutboxMissing",
+      "is being deleted; run kubectl latchkey cluster connect east",
     ],
     [
       "a silent agent with all that is offered",
