@@ -69,10 +69,7 @@ export const virtualClusterNamespaceOption = {
 export function checkVirtualClusterNamespace({
   clusterName: named = "",
   virtualClusterNamespace,
-}: {
-  readonly clusterName: string | undefined;
-  readonly virtualClusterNamespace: string | undefined;
-}): void {
+}: Readonly<Record<"clusterName" | "virtualClusterNamespace", string | undefined>>): void {
   if (virtualClusterNamespace === undefined || named.includes("/")) return;
   throw new UsageError(
     `--virtual-cluster-namespace=${virtualClusterNamespace} requires that --cluster-name names a ` +

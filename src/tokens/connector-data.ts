@@ -66,23 +66,14 @@ export function connectorSecret(
   namespace: string,
 ): Manifest {
   const value = Buffer.from(SecretText.reveal(data), "utf8").toString("base64");
-  return ownSecret({
-    namespace,
-    name: secret,
-    component: components.connectorData,
-    data: { [field]: new SecretText(value) },
-  });
+  const written = { [field]: new SecretText(value) };
+  return ownSecret({ namespace, name: secret }, components.connectorData, written);
 }
 
 /** A Secret with a new HMAC key for the marks of references. */
 export function connectorKeySecret(namespace: string): Manifest {
   const key = new SecretText(randomBytes(32).toString("base64"));
-  return ownSecret({
-    namespace,
-    name: ownObjects.connectorKey,
-    component: components.connectorKey,
-    data: { key },
-  });
+  return ownSecret({ namespace, name: ownObjects.connectorKey }, components.connectorKey, { key });
 }
 
 /** Parses the HMAC key in that Secret; throws if it has less than 32 bytes. */
@@ -105,17 +96,11 @@ function markOf(secret: string, data: SecretText, key: SecretText): string {
     .digest("hex");
 }
 
-function ownSecret({
-  namespace,
-  name,
-  component,
-  data,
-}: {
-  readonly namespace: string;
-  readonly name: string;
-  readonly component: string;
-  readonly data: Readonly<Record<string, SecretText>>;
-}): Manifest {
+function ownSecret(
+  { namespace, name }: Readonly<Record<"namespace" | "name", string>>,
+  component: string,
+  data: Readonly<Record<string, SecretText>>,
+): Manifest {
   return {
     apiVersion: "v1",
     kind: "Secret",

@@ -101,7 +101,7 @@ export function planRevokedTokens(
   const writes = [
     ...drafts.flatMap((draft) => draft.writes(sorted)),
     ...added.map(([number, entries]): Write => {
-      const object = newList({ namespace, number, entries });
+      const object = newList(namespace, number, entries);
       return { do: "create", resource: resources.configMaps, object };
     }),
   ];
@@ -140,15 +140,11 @@ function newLists(
   });
 }
 
-function newList({
-  namespace,
-  number,
-  entries,
-}: {
-  readonly namespace: string;
-  readonly number: number;
-  readonly entries: readonly (readonly [string, RevokedEntry])[];
-}): Manifest {
+function newList(
+  namespace: string,
+  number: number,
+  entries: readonly (readonly [string, RevokedEntry])[],
+): Manifest {
   return {
     apiVersion: apiVersionOf(resources.configMaps),
     kind: resources.configMaps.kind,

@@ -165,13 +165,11 @@ function readSubjects(read: readonly (Subject | string)[]): {
 }
 
 function userSubject(path: string, user: string, prefixes: Prefixes): Subject | string {
-  return (
-    serviceAccount(user) ?? principal({ kind: "User", prefix: prefixes.user, path, written: user })
-  );
+  return serviceAccount(user) ?? principal("User", { prefix: prefixes.user, path, written: user });
 }
 
 function teamSubject(path: string, team: string, prefixes: Prefixes): Subject | string {
-  return principal({ kind: "Group", prefix: prefixes.team, path, written: team });
+  return principal("Group", { prefix: prefixes.team, path, written: team });
 }
 
 const serviceAccountUser = /^system:serviceaccount:([^:]*):([^:]*)$/;
@@ -192,17 +190,10 @@ function serviceAccount(user: string): Subject | undefined {
   return { kind: "ServiceAccount", namespace, name };
 }
 
-function principal({
-  kind,
-  prefix,
-  path,
-  written,
-}: {
-  readonly kind: "User" | "Group";
-  readonly prefix: string;
-  readonly path: string;
-  readonly written: string;
-}): Subject | string {
+function principal(
+  kind: "User" | "Group",
+  { prefix, path, written }: Readonly<Record<"prefix" | "path" | "written", string>>,
+): Subject | string {
   if (written === "") return `${path}: must not be empty`;
   if (written === "*") return { kind: "Group", apiGroup: rbacGroup, name: "system:authenticated" };
   const name = prefix + written;
