@@ -22,10 +22,8 @@ export interface SharedWithEast {
 }
 
 /** Makes one with this number of copies, and waits until they have the data. */
-export async function shareWithEast(
-  { central, east, arrives }: AgentFixture,
-  targets = 1,
-): Promise<SharedWithEast> {
+export async function shareWithEast(fixture: AgentFixture, targets = 1): Promise<SharedWithEast> {
+  const { central, east } = fixture;
   const [namespace, name, project] = [unique("team"), unique("db"), unique("project")];
   await central.arrange(postNamespace(namespace));
   const places: Place[] = [];
@@ -36,7 +34,7 @@ export async function shareWithEast(
   const spec = { data: { password: base64("canary") } };
   const metadata = { name, annotations: marks };
   await central.arrange(post(collection, { apiVersion, kind: "SharedSecret", metadata, spec }));
-  for (const place of places) await arrives(place, { password: "canary" });
+  for (const place of places) await fixture.arrives(place, { password: "canary" });
   const path = `${collection}/${name}`;
   const outbox = outboxNamespace("east");
   const patch = async (body: object): Promise<void> =>
