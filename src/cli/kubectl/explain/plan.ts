@@ -10,7 +10,7 @@ import { objectsAfter, planChanges } from "../../../domain/sync/plan-change.ts";
 import { emptyProjectItems, sourceItem } from "../../../domain/sync/sync-report.ts";
 import { UsageError } from "../../../runtime/config-values.ts";
 import { createDataDigest } from "../../../tokens/data-digest.ts";
-import type { Action, Cli, Flags } from "../cli.ts";
+import type { Action, Cli, ConnectedCli, Flags } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { exitCodes } from "../failure.ts";
 import { type AppliedManifest, dryRunApply } from "./plan-apply.ts";
@@ -87,16 +87,11 @@ async function currentPlan(flags: Flags<"plan">, cluster: Cluster): Promise<Plan
   return reportOf({ objects: [], ...items, access, clusters: [], notes }, live);
 }
 
-interface PlanDeps {
-  readonly cli: Cli;
-  readonly cluster: Cluster;
-}
-
 /** What the controller would do after an apply of files. */
 async function filePlan(
   texts: readonly ManifestText[],
   flags: Flags<"plan">,
-  { cli, cluster }: PlanDeps,
+  { cli, cluster }: ConnectedCli,
 ): Promise<PlanReport> {
   const { manifests, skipped } = parseManifests(texts, cluster.choice.namespace);
   const now = timestamp(cli.clock.now());
