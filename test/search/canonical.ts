@@ -5,7 +5,7 @@ import type { Removal } from "../../src/kube/informer/informer-state.ts";
 import { encodeBody } from "../../src/kube/client/request-body.ts";
 import type { QueueState } from "../../src/kube/queue/queue-state.ts";
 import type { Leader, Running } from "./leader.ts";
-import type { Instance, State } from "./machine.ts";
+import type { Instance, State } from "./state.ts";
 import { connectedCluster } from "./process.ts";
 import { nameOf, type Raw } from "./raw.ts";
 import type { Server } from "./server.ts";

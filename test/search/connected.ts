@@ -1,6 +1,6 @@
 import * as sync from "./consent.ts";
 import type { Basis } from "./leader.ts";
-import type { Clusters, Committed, Judge, PlannedWrite } from "./machine.ts";
+import type { Clusters, Committed, Judge, PlannedWrite } from "./state.ts";
 import { isEntry, isTombstone, offeredTo, type Outbox, outboxesOf } from "./outboxes.ts";
 import { isEqual, isJsonObject, nameOf, type Raw, type Texts } from "./raw.ts";
 import { secretProblems, targetsOf } from "./rest.ts";

@@ -1,5 +1,6 @@
 import { keyOfState } from "./canonical.ts";
-import type { Clusters, Machine, State } from "./machine.ts";
+import type { Machine } from "./machine.ts";
+import type { Clusters, State } from "./state.ts";
 
 /** What must hold at rest; a sentence for each breach. */
 export type RestJudge = (clusters: Clusters) => readonly string[];

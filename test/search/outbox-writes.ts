@@ -1,6 +1,6 @@
 import { byName, mark } from "./consent.ts";
 import type { Basis } from "./leader.ts";
-import type { PlannedWrite } from "./machine.ts";
+import type { PlannedWrite } from "./state.ts";
 import {
   isEntry,
   isInOutbox,

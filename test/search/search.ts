@@ -1,8 +1,9 @@
 import { explore, type Bounds, type Searched } from "./explorer.ts";
-import { type Clusters, Machine, type MachineOptions } from "./machine.ts";
+import { Machine, type MachineOptions } from "./machine.ts";
 import { agentSpecification, connectedProblems } from "./connected.ts";
 import { problemsAtRest } from "./rest.ts";
 import { specification } from "./specification.ts";
+import type { Clusters } from "./state.ts";
 import type { SearchWorld } from "./world.ts";
 
 /** What must hold of every write. */

@@ -1,7 +1,7 @@
 import { grantsIn, grantsOf, isDerived } from "./granted.ts";
 import { isEqual, nameOf, type Raw } from "./raw.ts";
 import type { Basis } from "./leader.ts";
-import type { Committed, Judge, PlannedWrite } from "./machine.ts";
+import type { Committed, Judge, PlannedWrite } from "./state.ts";
 import type { Server } from "./server.ts";
 import * as sync from "./consent.ts";
 import { foreignEntryProblems, outboxProblems } from "./outbox-writes.ts";
