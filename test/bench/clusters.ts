@@ -1,7 +1,8 @@
 import { performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
-import { annotations } from "../../src/api/names.ts";
+import { annotations, labels, outboxSecretType } from "../../src/api/names.ts";
 import { listAt, numberAt, recordAt, stringMapAt } from "../../src/api/parse.ts";
+import { outboxNamespace } from "../../src/domain/outbox/outbox-names.ts";
 import {
   type BareClient,
   bareClient,
@@ -53,13 +54,15 @@ const patience = { within: 300_000, every: 500 };
  * A change of a SharedSecret until its copy in a connected cluster; then many SharedSecrets in many
  * clusters while nothing changes. One cluster has an agent, and a bare client plays the others.
  */
-export function clusters(bench: Bench): Promise<void> {
-  return withWarmController(bench.fixture, async (controller) => {
+export async function clusters(bench: Bench): Promise<void> {
+  const { sources, clusters: count } = bench.size.clusters;
+  const ceiling = await offersPerSecond(bench.fixture, sources * count);
+  await withWarmController(bench.fixture, async (controller) => {
     const { fixture, size, report } = bench;
     const connected = await fixture.startConnected();
     const there = await bareClient(connected.controlPlane.adminKubeconfig);
     await there.send(namespaceRequest(target, project));
-    const names = [agentCluster, ...namesOf("played", size.clusters.clusters - 1)];
+    const names = [agentCluster, ...namesOf("played", count - 1)];
     const [, ...played] = names;
     await connectClusters(fixture.admin, names, project);
     const stopHeartbeats = await playHeartbeats(fixture.admin, played);
@@ -67,9 +70,8 @@ export function clusters(bench: Bench): Promise<void> {
     fixture.say("changes of one SharedSecret in one cluster");
     report(await changeRows(fixture, there, size.samples));
     await fixture.admin.send(remove(sharedSecretPath(home, latchkeys)));
-    const { sources } = size.clusters;
     fixture.say(`${sources} SharedSecrets in ${names.length} clusters`);
-    report([await fillRow(fixture, { sources, names, played })]);
+    report([await fillRow(fixture, { sources, names, played, ceiling })]);
     report(await idleRows(fixture, { controller, agent }, size.idleSeconds));
     stopHeartbeats();
     await disconnectClusters(fixture.admin, names);
@@ -146,10 +148,32 @@ interface Filled {
   readonly sources: number;
   readonly names: readonly string[];
   readonly played: readonly string[];
+  /** Secrets a second that a bare client writes. */
+  readonly ceiling: number;
+}
+
+/**
+ * Secrets of an outbox that a bare client creates in a second with Latchkey's own account, to which
+ * the same policies apply; without the controller, which would delete them.
+ */
+async function offersPerSecond({ admin, account }: BenchFixture, count: number): Promise<number> {
+  const namespace = outboxNamespace("ceiling");
+  await admin.send(namespaceRequest(namespace));
+  const path = secretPath(namespace);
+  const offer = { type: outboxSecretType, data: dataOf(1) };
+  const marks = { [labels.outboxUid]: "bare" };
+  const ms = await account.pour(count, (index) =>
+    post(path, { ...offer, metadata: { name: `bare-${index}`, labels: marks } }),
+  );
+  await admin.send(remove(`${path}?${offersOnly}`));
+  return (count * 1000) / ms;
 }
 
 /** Shares many SharedSecrets with all clusters, until each has reported all of them. */
-async function fillRow({ admin }: BenchFixture, { sources, names, played }: Filled): Promise<Row> {
+async function fillRow(
+  { admin }: BenchFixture,
+  { sources, names, played, ceiling }: Filled,
+): Promise<Row> {
   const shared = namesOf("far", sources);
   const wanted = sources * names.length;
   const { promise: filled, resolve } = Promise.withResolvers<number>();
@@ -175,7 +199,7 @@ async function fillRow({ admin }: BenchFixture, { sources, names, played }: Fill
   return row(
     `${sources} SharedSecrets in the outboxes of ${names.length} clusters`,
     [wanted / seconds, "Secrets/s"],
-    { note: `${seconds.toFixed(1)} s; a Secret has ${bytes} bytes as JSON` },
+    { ceiling, note: `${seconds.toFixed(1)} s; a Secret has ${bytes} bytes as JSON` },
   );
 }
 
