@@ -1,7 +1,7 @@
 import { keyOf } from "../api/object.ts";
 import { currentOf } from "../domain/gateway/connected-cluster.ts";
 import type { ObservedClusterSync } from "../domain/outbox/cluster-obstacle.ts";
-import { emptyReport, type UnknownSource } from "../domain/outbox/cluster-report.ts";
+import { emptyReport } from "../domain/outbox/cluster-report.ts";
 import {
   type ClusterSummary,
   namedClusters,
@@ -13,7 +13,6 @@ import {
   clusterOfOutbox,
   outboxName,
   outboxNamespace,
-  reportCount,
   reportName,
   reportNumberOf,
 } from "../domain/outbox/outbox-names.ts";
@@ -71,15 +70,15 @@ function reportedAt(
   existing: ObservedOutboxSecret | undefined,
   { clusterReports }: Stores,
 ): ReportedKey {
-  const reportAt = (number: number) =>
-    clusterReports.get(keyOf({ namespace, name: reportName(number) }));
-  const uid = existing && withdrawnUid(existing);
-  const done = uid === undefined ? undefined : reportAt(reportNumberOf(uid))?.report.done;
-  let unknown: UnknownSource | undefined;
-  if (existing === undefined)
-    for (let number = 0; number < reportCount && unknown === undefined; number += 1)
-      unknown = reportAt(number)?.unknown.get(name);
-  return { done: done ?? emptyReport.done, unknown };
+  if (existing === undefined) {
+    const reports = clusterReports.by(indexes.outboxName, name);
+    const own = reports.find(({ metadata }) => metadata.namespace === namespace);
+    return { done: emptyReport.done, unknown: own?.unknown.get(name) };
+  }
+  const uid = withdrawnUid(existing);
+  if (uid === undefined) return { done: emptyReport.done };
+  const report = keyOf({ namespace, name: reportName(reportNumberOf(uid)) });
+  return { done: clusterReports.get(report)?.report.done ?? emptyReport.done };
 }
 
 /** What the connected clusters have of a source; undefined if it names none. */
