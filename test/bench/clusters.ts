@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
 import { annotations, labels, outboxSecretType } from "../../src/api/names.ts";
-import { listAt, numberAt, recordAt, stringMapAt } from "../../src/api/parse.ts";
+import { listAt, recordAt, stringMapAt } from "../../src/api/parse.ts";
 import { outboxNamespace } from "../../src/domain/outbox/outbox-names.ts";
 import {
   type BareClient,
@@ -34,12 +34,13 @@ import {
 } from "./bench-fixture.ts";
 import {
   connectClusters,
+  countSynced,
   disconnectClusters,
   offersOf,
   offersOnly,
   playHeartbeats,
   playReports,
-} from "./played-clusters.ts";
+} from "../support/played-clusters.ts";
 import { type Row, row } from "./report.ts";
 import { type TimedEvent, watchCollection } from "./watch-collection.ts";
 
@@ -188,11 +189,8 @@ async function fillRow(
   const seconds = ((await filled) - began) / 1000;
   events.stop();
   for (const name of played) await playReports(admin, name);
-  const isReported = async (): Promise<boolean> => {
-    const list = listAt(await admin.get(sharedSecretPath(home)), "items");
-    const done = list.filter((source) => syncedClusters(source) === names.length);
-    return done.length === sources;
-  };
+  const isReported = async (): Promise<boolean> =>
+    (await countSynced(admin, home, names.length)) === sources;
   await eventually(isReported, { ...patience, what: "all clusters to be synced in each status" });
   const [offer] = await offersOf(admin, agentCluster);
   const bytes = Buffer.byteLength(JSON.stringify(offer));
@@ -201,11 +199,6 @@ async function fillRow(
     [wanted / seconds, "Secrets/s"],
     { ceiling, note: `${seconds.toFixed(1)} s; a Secret has ${bytes} bytes as JSON` },
   );
-}
-
-function syncedClusters(source: unknown): number | undefined {
-  const sync = recordAt(recordAt(source, "status"), "sync");
-  return numberAt(recordAt(sync, "clusterCounts"), "synced");
 }
 
 /** Which SharedSecrets are written while nothing changes, and the memory of the processes. */

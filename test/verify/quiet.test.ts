@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { apiVersion, labels } from "../../src/api/names.ts";
+import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import {
   auditLength,
@@ -9,6 +9,9 @@ import {
   shortcomings,
   type AuditRecord,
 } from "../support/audit-log.ts";
+import { type BareClient, bareClient } from "../support/bare-client.ts";
+import { createRequest, dataOf } from "../support/bench-objects.ts";
+import { eventually } from "../support/eventually.ts";
 import { get, mergePatch } from "../support/cluster-connection.ts";
 import type { LatchkeyProcess } from "../support/latchkey-process.ts";
 import {
@@ -19,6 +22,12 @@ import {
   shortLivesOver,
 } from "../support/scenario-play.ts";
 import { statesInMetrics, statesInStatus } from "../support/reported-states.ts";
+import {
+  connectClusters,
+  countSynced,
+  playHeartbeats,
+  playReports,
+} from "../support/played-clusters.ts";
 import { runInProcess } from "../support/run-cli.ts";
 import { scenario } from "../support/scenario.ts";
 import { reasonsOf } from "../support/snapshot.ts";
@@ -45,6 +54,7 @@ const collections = [
 
 let cluster: DedicatedCluster;
 let controller: LatchkeyProcess;
+let admin: BareClient;
 
 /**
  * The resourceVersion of every object that Latchkey could have written, by collection, namespace
@@ -80,6 +90,26 @@ function written(since: number): readonly string[] {
     .map(sentence);
 }
 
+/** SharedSecrets that these connected clusters have, as their agents say; a bare client plays them. */
+const clusters = ["east", "north", "west"];
+async function playClusters(): Promise<void> {
+  await connectClusters(admin, clusters, `${p}-far`);
+  await playAgents();
+  const marks = { [annotations.syncToProjects]: `${p}-far`, [annotations.syncToClusters]: "*" };
+  const place = { namespace: `${p}-home`, annotations: marks };
+  await admin.pour(5, (index) =>
+    createRequest("SharedSecret", { ...place, name: `far-${index}` }, { data: dataOf(index) }),
+  );
+  await settled(controller);
+  for (const name of clusters) await playReports(admin, name);
+  // A status says other counts at most once in 10 s.
+  const isSaid = async () => (await countSynced(admin, place.namespace, clusters.length)) === 5;
+  await eventually(isSaid, { what: "each status to say what the agents report" });
+}
+
+/** Lets each agent renew its Lease once. */
+const playAgents = async (): Promise<void> => (await playHeartbeats(admin, clusters))();
+
 beforeAll(async () => {
   if (!hasDedicatedClusters) return;
   // The other tests run without this plugin, like most clusters; the shipped RBAC is sufficient
@@ -91,10 +121,15 @@ beforeAll(async () => {
   await playBeginning(cluster, p);
   await play(cluster, scenario(p).end);
   await shortLivesOver(cluster, p);
+  admin = await bareClient(cluster.controlPlane.adminKubeconfig);
+  await playClusters();
   await settled(controller);
 });
 
-afterAll(() => cluster?.stop());
+afterAll(async () => {
+  await admin?.close();
+  await cluster?.stop();
+});
 
 describe.skipIf(!hasDedicatedClusters)("an idle controller", () => {
   it("starts with conflicts, rejecting targets, expired keys and issued tokens", async () => {
@@ -164,6 +199,19 @@ describe.skipIf(!hasDedicatedClusters)("an idle controller", () => {
     for (const path of marked) await cluster.arrange(mergePatch(path, mark));
     const before = await versions();
     await settled(controller);
+    expect(written(since)).toEqual([]);
+    expect(await versions()).toEqual(before);
+  });
+
+  it("writes nothing while agents renew their Leases and report the same", async () => {
+    const before = await versions();
+    const since = auditLength(cluster.audit);
+    expect(before).toHaveProperty([`/apis/${apiVersion}/sharedsecrets ${p}-home far-4`]);
+    for (let beats = 0; beats < 3; beats += 1) {
+      await playAgents();
+      for (const name of clusters) await playReports(admin, name);
+      await settled(controller);
+    }
     expect(written(since)).toEqual([]);
     expect(await versions()).toEqual(before);
   });

@@ -20,8 +20,8 @@ import {
   outboxObjects,
 } from "../../src/domain/outbox/outbox-objects.ts";
 import { collectionPath, objectPath } from "../../src/kube/client/paths.ts";
-import { type BareClient, patch, post } from "../support/bare-client.ts";
-import { metadataOf, secretPath } from "../support/bench-objects.ts";
+import { type BareClient, patch, post } from "./bare-client.ts";
+import { metadataOf, secretPath, sharedSecretPath } from "./bench-objects.ts";
 
 const heartbeatMs = 10_000;
 
@@ -90,6 +90,20 @@ export async function playReports(admin: BareClient, name: string): Promise<void
     const text = reportText({ ...emptyReport, sources: new Map(reported) });
     await admin.send(patch(path, { data: { [reportKey]: text } }));
   }
+}
+
+/** Number of SharedSecrets in a namespace whose status says that they are synced in so many clusters. */
+export async function countSynced(
+  admin: BareClient,
+  namespace: string,
+  clusters: number,
+): Promise<number> {
+  const synced = (source: unknown): unknown => {
+    const sync = recordAt(recordAt(source, "status"), "sync");
+    return recordAt(sync, "clusterCounts")["synced"];
+  };
+  const sources = listAt(await admin.get(sharedSecretPath(namespace)), "items");
+  return sources.filter((source) => synced(source) === clusters).length;
 }
 
 /** Only Secrets of outboxes. */
