@@ -154,8 +154,9 @@ export const ofClusters: readonly Scenario[] = [
         [sharedSecret(view, data("first"), toClusters(view, ["east"]))],
         [remove(entry(view, "east"))],
         [remove(path)],
-        // There is no controller manager.
-        [remove(`${path}/secrets`), finalize(view, "east")],
+        // There is no controller manager; without their namespace, they could not be deleted.
+        [remove(`${path}/secrets`)],
+        [finalize(view, "east")],
         makeOutbox(view, "east"),
       ];
     },
