@@ -7,16 +7,19 @@ import { outboxNamespace } from "../../src/domain/outbox/outbox-names.ts";
 import {
   type AgentFixture,
   agentUser,
+  centralLeasePath,
   makeOutbox,
   secretPath,
   startAgentFixture,
 } from "../support/agent-fixture.ts";
 import { get, mergePatch, remove } from "../support/cluster-connection.ts";
-import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
+import { hasDedicatedClusters, startDedicatedCluster } from "../support/dedicated-cluster.ts";
 import { etcdBackup } from "../support/etcd-backup.ts";
 import { eventually } from "../support/eventually.ts";
 import { writeKubeconfig, writePrivately } from "../support/kubeconfig.ts";
-import type { LatchkeyProcess } from "../support/latchkey-process.ts";
+import { applyClusterAgentRbac } from "../support/install.ts";
+import { postNamespace } from "../support/latchkey-objects.ts";
+import { type LatchkeyProcess, startClusterAgent } from "../support/latchkey-process.ts";
 import { base64 } from "../support/shared-secret-requests.ts";
 import { type SharedWithEast, shareWithEast } from "../support/shared-with-east.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
@@ -189,6 +192,28 @@ describe.skipIf(!hasDedicatedClusters)("two replicas of an agent", () => {
     await source.change("again");
     await fixture.arrives(source.place, { password: "again" });
     expect([...(await copies()).keys()]).toEqual([...before.keys()]);
+  });
+
+  it("lose nothing to an agent of another cluster with the same key, which says so", async () => {
+    const source = await shareWithEast(fixture);
+    const holder = async () =>
+      stringAt((await fixture.central.arrange(get(centralLeasePath))).spec, "holderIdentity");
+    const before = await holder();
+    // Clusters that start from the same data of etcd have the same identity.
+    const second = await startDedicatedCluster({ install: "nothing" });
+    const { controlPlane } = second;
+    await second.arrange(postNamespace("latchkey-system"));
+    await applyClusterAgentRbac(controlPlane);
+    const args = [`--central-kubeconfig=${kubeconfig}`, "--cluster-name=east"];
+    const other = await startClusterAgent({ controlPlane, args });
+    const says = async () => (await fetch(`${other.url}/readyz`)).text();
+    const what = { what: "the other agent to say that it is one" };
+    await eventually(async () => (await says()).includes("another cluster, whose"), what);
+    await source.change("again");
+    await fixture.arrives(source.place, { password: "again" });
+    expect(await holder()).toBe(before);
+    await other.stop();
+    await second.stop();
   });
 
   it("bring a restored cluster to what is shared now", async () => {
