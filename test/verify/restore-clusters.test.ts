@@ -64,7 +64,7 @@ describe.skipIf(!hasDedicatedClusters)("copies in a connected cluster after a re
   });
   afterAll(() => fixture?.stop());
 
-  it("of the management cluster follow its SharedSecrets: what it does not know goes", async () => {
+  it("of the central cluster follow its SharedSecrets: what it does not know goes", async () => {
     const backup = etcdBackup(fixture.central.controlPlane);
     const [steady, withdrawn] = [await share(), await share()];
     await backup.save();
