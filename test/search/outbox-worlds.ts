@@ -243,10 +243,7 @@ const ofAgents: readonly Sketch[] = [
   },
   {
     name: "two clusters, one with its agent",
-    objects: [
-      ...[...central, ...connected("west"), agent("west")],
-      source("db", { annotations: toBoth }),
-    ],
+    objects: [...[...central, ...connected("west")], source("db", { annotations: toBoth })],
     connected: [web],
     menu: {
       "name one": annotate("SharedSecret", db, { "sync-to-clusters": "west" }),
