@@ -41,8 +41,8 @@ export function observedCopy(raw: unknown, digestOf: DataDigest): ObservedCopy {
 
 /** Parses a Secret of an outbox into its cached form, with a digest instead of its data. */
 export function observedOutboxSecret(raw: unknown, digestOf: DataDigest): ObservedOutboxSecret {
-  const { metadata, type, immutable, data } = parseSecret(raw);
-  return { metadata, type, immutable, digest: digestOf(data), size: dataSize(data) };
+  const { metadata, immutable, data } = parseSecret(raw);
+  return { metadata, immutable, digest: digestOf(data), size: dataSize(data) };
 }
 
 /** The digest of each value; undefined if there are more than `most`. */

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { controllers } from "../../src/controllers/queues.ts";
 import { createController } from "../../src/controllers/controller.ts";
-import { components, labels } from "../../src/api/names.ts";
+import { components } from "../../src/api/names.ts";
 import { resources } from "../../src/api/resources.ts";
 import { outboxReconciler } from "../../src/controllers/kinds/outbox.ts";
 import { clustersNamespace } from "../../src/domain/gateway/connected-cluster.ts";
@@ -152,7 +152,7 @@ class LateLists extends FakeListWatch {
 
 test.each<[string, (selection: ListOptions) => boolean]>([
   ["the connected clusters", ({ namespace }) => namespace === clustersNamespace],
-  ["the outboxes", ({ labelSelector }) => labelSelector === labels.outboxUid],
+  ["the outboxes", ({ fieldSelector = "" }) => fieldSelector.startsWith("type=")],
   ["the namespaces", ({ resource }) => resource === resources.namespaces],
   ["the SharedSecrets", ({ resource }) => resource === resources.sharedSecrets],
   ["the reports", ({ labelSelector = "" }) => labelSelector.includes(components.clusterReport)],

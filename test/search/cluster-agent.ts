@@ -75,8 +75,10 @@ function stored(server: Server, { namespace, seen, copies }: Agent): Handled {
 /** Without its namespace, the API server refuses to list the outbox: nothing is heard. */
 function reads(agent: Agent, server: Server): Handled | undefined {
   if (!server.objects.has(`namespaces/${agent.namespace}`)) return undefined;
+  const isRead = (secret: Raw) =>
+    isEntry(secret) && mark(secret, "outbox-uid", "labels") !== undefined;
   const entries = objectsOf(server, "secrets").filter(
-    (secret) => secret.metadata.namespace === agent.namespace && isEntry(secret),
+    (secret) => secret.metadata.namespace === agent.namespace && isRead(secret),
   );
   const seen = entries.map((entry) => [entry.metadata.name, readOf(entry)] as const);
   return stored(server, { ...agent, seen: Object.fromEntries(seen.toSorted(byName)) });

@@ -85,7 +85,8 @@ function answerProblems(object: Raw, outbox: Outbox, live: Server): readonly str
 
 /** Whether an entry of a connected cluster may go: the cluster has nothing of it, or cannot read it. */
 function mayGo(entry: Raw, basis: Basis): boolean {
-  if (entry.immutable === true || sourceOf(entry) === undefined) return true;
+  const isRead = sourceOf(entry) !== undefined && mark(entry, "outbox-uid", "labels") !== undefined;
+  if (entry.immutable === true || !isRead) return true;
   const uid = mark(entry, "withdrawn") ?? "";
   const { namespace, resourceVersion } = entry.metadata;
   return basis("clusterReports")

@@ -60,13 +60,9 @@ export function offeredTo(source: Raw | undefined, { cluster, letIn: open }: Out
   return common ?? [];
 }
 
-/** Whether a Secret is one that Latchkey keeps in an outbox. */
+/** Whether a Secret is one that Latchkey keeps in an outbox; agents read only those with the label. */
 export function isEntry(secret: Raw): boolean {
-  return (
-    isInOutbox(nameOf(secret.metadata)) &&
-    secret.type === "management.service/outbox" &&
-    mark(secret, "outbox-uid", "labels") !== undefined
-  );
+  return isInOutbox(nameOf(secret.metadata)) && secret.type === "management.service/outbox";
 }
 
 /** Whether an entry says that its source is withdrawn. */

@@ -219,14 +219,14 @@ function sentOf({ metadataOnly }: ListOptions, object: Raw): Raw {
   return metadataOnly === true ? metadataOf(object) : object;
 }
 
-/** Selectors of `label`, `!label`, `label=value` and of the name (Kubernetes, "Label selectors"). */
+/** Selectors of `label`, `!label`, `label=value`, of the name and of the type (Kubernetes). */
 export function isSelected(
   { namespace, labelSelector, fieldSelector }: ListOptions,
-  { metadata }: Raw,
+  { metadata, type }: Raw,
 ): boolean {
   if (namespace !== undefined && metadata.namespace !== namespace) return false;
-  if (fieldSelector !== undefined && fieldSelector !== `metadata.name=${metadata.name}`)
-    return false;
+  const fields = [undefined, `metadata.name=${metadata.name}`, `type=${type}`];
+  if (!fields.includes(fieldSelector)) return false;
   return (labelSelector ?? "").split(",").every((part) => fulfils(metadata.labels ?? {}, part));
 }
 

@@ -1,4 +1,3 @@
-import { outboxSecretType } from "../../src/api/names.ts";
 import type { Manifest, Metadata } from "../../src/api/object.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import type { ConnectedCluster } from "../../src/domain/outbox/consents.ts";
@@ -41,7 +40,6 @@ export function observedOf(
       ...{ namespace, name, uid: "uid-outbox", finalizers: [], labels, annotations },
       ...marks,
     }),
-    type: outboxSecretType,
     immutable: false,
     digest: "",
     size: 0,

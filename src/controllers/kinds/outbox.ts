@@ -1,4 +1,4 @@
-import { labels } from "../../api/names.ts";
+import { labels, outboxSecretType } from "../../api/names.ts";
 import { type Key, keyOf, refOf } from "../../api/object.ts";
 import { parseMetadata } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
@@ -40,11 +40,13 @@ import { indexes } from "../stores.ts";
 import type { World } from "../world.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
-/** Secrets in the outboxes of connected clusters: metadata and a digest of their data. */
+/**
+ * Secrets in the outboxes of connected clusters: metadata and a digest of their data. Their type
+ * tells them, which nobody can change: one that has lost its label is withdrawn like any other.
+ */
 export function outboxKind({ digestOf }: KindContext): WatchedKind<ObservedOutboxSecret> {
   return {
-    listOptions: { resource: resources.secrets, labelSelector: labels.outboxUid },
-    // The copies of an agent that runs in this cluster have the label, too.
+    listOptions: { resource: resources.secrets, fieldSelector: `type=${outboxSecretType}` },
     parse(raw) {
       const { namespace = "" } = parseMetadata(raw);
       return clusterOfOutbox(namespace) === undefined
@@ -112,8 +114,9 @@ export const outboxReconciler: Reconciler = {
 function judge(failed: FailedRequest, key: Key, { stores, clock }: World): FailureVerdict {
   const isTaken = failed.isWrite && failed.code === "AlreadyExists" && !stores.outboxes.has(key);
   if (!isTaken) return targetFailure(failed, clock.now());
-  // It was read after the write, and it has no label of Latchkey.
-  const message = `Secret ${JSON.stringify(key)} already exists and is not managed by Latchkey`;
+  // It was read after the write, and it has another type.
+  const fact = `Secret ${JSON.stringify(key)} already exists and is not managed by Latchkey`;
+  const message = `${fact}; delete it`;
   return {
     failure: { kind: "refused", reason: "Conflict", message },
     result: { kind: "requeue-with-backoff" },

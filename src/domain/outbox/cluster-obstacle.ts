@@ -99,8 +99,6 @@ const texts = {
   },
   "outbox-full": () =>
     said("OutboxFull", "the outbox of the cluster has the maximum of bytes; share less with it"),
-  "outbox-conflict": () =>
-    said("Conflict", "a Secret in the outbox is not managed by Latchkey; delete it"),
   "write-refused": ({ failure }) => ofApi(failure),
   "not-written": () => said("Progressing", "the Secret in the outbox is being written"),
   "never-reported": () => {
@@ -149,7 +147,7 @@ export function obstacleIn(
   if (offer.kind === "withheld") return offer.obstacle;
   const missing = outboxObstacle(observed);
   if (missing !== undefined) return missing;
-  if (state === "full" || state === "conflict") return `outbox-${state}`;
+  if (state === "full") return "outbox-full";
   if (state !== "current") return failure === undefined ? "not-written" : "write-refused";
   const isCurrent = report !== undefined && report.seen === secret?.resourceVersion;
   if (isCurrent && isWell(report)) return undefined;

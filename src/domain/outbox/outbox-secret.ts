@@ -18,7 +18,6 @@ export const outboxFormat = "1";
 /** A Secret of an outbox, as the central cluster observes it: its metadata, and a digest. */
 export interface ObservedOutboxSecret {
   readonly metadata: Metadata;
-  readonly type: string;
   readonly immutable: boolean;
   readonly digest: string;
   /** Characters of its keys and values, as in `size` of a Source. */

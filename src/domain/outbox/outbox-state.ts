@@ -1,4 +1,4 @@
-import { labels, outboxSecretType } from "../../api/names.ts";
+import { labels } from "../../api/names.ts";
 import { keyOf, type ObjectRef, refOf } from "../../api/object.ts";
 import type { Source } from "../sync/copy.ts";
 import { type ConnectedCluster, isWithdrawn, offerTo } from "./consents.ts";
@@ -26,7 +26,7 @@ export interface ObservedOutboxKey {
    * annotation cluster-uid. Undefined if there is no such cluster, or another one by now.
    */
   readonly cluster: ConnectedCluster | undefined;
-  /** The Secret with the label outbox-uid, if it exists. */
+  /** The Secret of type `management.service/outbox`, if it exists. */
   readonly existing?: ObservedOutboxSecret | undefined;
   /** The SharedSecret whose `outboxName` is the name of the Secret, if it is in the store. */
   readonly source?: Source | undefined;
@@ -63,7 +63,6 @@ export const mostWithdrawals = 1_000;
 export function outboxState(observed: ObservedOutboxKey): OutboxState {
   const { cluster, existing: secret, isTerminating, source } = observed;
   if (isTerminating) return notWanted;
-  if (secret !== undefined && secret.type !== outboxSecretType) return { kind: "conflict", secret };
   if (cluster === undefined)
     return secret === undefined ? notWanted : { kind: "disconnected", secret };
   const offer = source === undefined ? undefined : offerTo(source, cluster);

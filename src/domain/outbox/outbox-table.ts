@@ -58,8 +58,6 @@ interface Facts {
   disconnected: Existing;
   /** It names no source that its name is of, so it says nothing to an agent. */
   unreadable: Existing;
-  /** A Secret of another type: it is not of Latchkey and never changed. */
-  conflict: Existing;
 }
 
 type Kind = keyof Facts;
@@ -90,7 +88,6 @@ const states: { readonly [K in Kind]: Row<K> } = {
   done: { steps: deletionSteps },
   disconnected: { steps: deletionSteps },
   unreadable: { steps: deletionSteps },
-  conflict: {},
 };
 
 /** What the writes of a state need besides it. */

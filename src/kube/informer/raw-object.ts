@@ -38,7 +38,8 @@ export function rawVersion(raw: unknown): string | undefined {
 
 /**
  * Whether a selection matches an object as the API server sent it; supports label selectors of
- * `label`, `!label` and `label=value`, separated by commas, and field selectors of the name.
+ * `label`, `!label` and `label=value`, separated by commas, and field selectors of the name or the
+ * type.
  */
 export function selects(
   { namespace, labelSelector, fieldSelector }: ListOptions,
@@ -46,11 +47,11 @@ export function selects(
 ): boolean {
   const metadata = recordAt(raw, "metadata");
   if (namespace !== undefined && stringAt(metadata, "namespace") !== namespace) return false;
-  if (
-    fieldSelector !== undefined &&
-    fieldSelector !== `metadata.name=${stringAt(metadata, "name") ?? ""}`
-  )
-    return false;
+  const fields = [
+    `metadata.name=${stringAt(metadata, "name") ?? ""}`,
+    `type=${stringAt(raw, "type") ?? ""}`,
+  ];
+  if (fieldSelector !== undefined && !fields.includes(fieldSelector)) return false;
   if (labelSelector === undefined) return true;
   const labels = recordAt(metadata, "labels");
   return labelSelector.split(",").every((requirement) => fulfils(labels, requirement));

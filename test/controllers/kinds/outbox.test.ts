@@ -181,11 +181,14 @@ describe("the Secret of an outbox", () => {
     expect(client.lines).toEqual([]);
   });
 
-  test("is never changed if it has another type", async () => {
-    const foreign = rawObject({ ...offered.metadata }, { ...offered, type: "Opaque" });
-    const { client, reconcile } = await setup(having([foreign]));
+  test.for([
+    ["gets its label back", "replace", wanted.sharedsecrets],
+    ["without its label goes with its source", "delete", []],
+  ] as const)("%s", async ([, verb, sharedsecrets]) => {
+    const unlabelled = rawObject({ ...offered.metadata, labels: {} }, offered);
+    const { client, reconcile } = await setup(having([unlabelled], { sharedsecrets }));
     await reconcile();
-    expect(client.lines).toEqual([]);
+    expect(client.lines).toEqual([`${verb} secrets ${key}`]);
   });
 
   test("is a conflict if a Secret of others has its name", async () => {

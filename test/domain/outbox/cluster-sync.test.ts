@@ -82,7 +82,6 @@ describe("the status of a source in a connected cluster", () => {
       "ProjectNotLetIn 0/0/0/0",
     ],
     ["says that the outbox is full", connected({ state: "full" }), "OutboxFull 2/2/0/0"],
-    ["says that a Secret is in the way", connected({ state: "conflict" }), "Conflict 2/2/0/0"],
     [
       "is in progress until the outbox has it",
       connected({ state: "missing", report: undefined }),
@@ -175,11 +174,6 @@ describe("the status of a source in a connected cluster", () => {
     ["what the agent says", "pay/db: quota", connected({ report: failed })],
     ["nothing if the agent does not", /^$/, connected({ report: reported({ synced: 0 }) })],
     ["what is full", /maximum of bytes; share less with it$/, connected({ state: "full" })],
-    [
-      "what is in the way",
-      /is not managed by Latchkey; delete it$/,
-      connected({ state: "conflict" }),
-    ],
   ])("has a message that says %s", ([, wanted, observed]) => {
     expect(summarizeClusters(source, [observed]).clusters[0]?.message).toMatch(wanted);
   });
@@ -360,7 +354,6 @@ describe("the condition ClustersSynced", () => {
   const states = fc.constantFrom<OutboxState["kind"]>(
     "current",
     "full",
-    "conflict",
     "missing",
     "unknown",
     "waiting",

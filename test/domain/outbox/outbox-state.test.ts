@@ -52,7 +52,6 @@ const secrets = {
   "a tombstone of another name": tombstoneFor(source, {
     marks: { annotations: { ...tombstone.metadata.annotations, [annotations.source]: "x/y" } },
   }),
-  "a Secret of another type": { ...offered, type: "Opaque" },
 } satisfies Record<string, ObservedOutboxSecret | undefined>;
 
 type Kind = OutboxState["kind"];
@@ -159,14 +158,6 @@ describe("a Secret of an outbox", () => {
       "none",
       done,
       "unreadable",
-    ],
-    ["of another type is not touched", "a Secret of another type", "source", {}, "conflict"],
-    [
-      "of another type is not touched without a cluster",
-      "a Secret of another type",
-      "none",
-      { cluster: undefined },
-      "conflict",
     ],
     ["of a former cluster goes", "the offer", "source", { cluster: undefined }, "disconnected"],
     [
@@ -309,7 +300,7 @@ test("an outbox has data only of what is offered, or may still be", () => {
       const state = outboxState({ ...seen, existing, target });
       const written = after(state, existing, seen.source);
       if (written === undefined || written.size === 0) return;
-      if (seen.isTerminating || written.type === "Opaque") return;
+      if (seen.isTerminating) return;
       expect(seen.cluster).toBeDefined();
       const isInvalid = seen.source?.options.problem !== undefined;
       const isOfSource =

@@ -54,7 +54,6 @@ const states: readonly (readonly [string, OutboxState, readonly string[]])[] = [
   ["done", { kind: "done", secret }, ["delete"]],
   ["disconnected", { kind: "disconnected", secret }, ["delete"]],
   ["unreadable", { kind: "unreadable", secret }, ["delete"]],
-  ["conflict", { kind: "conflict", secret }, []],
 ];
 
 function stepsOf(state: OutboxState) {
