@@ -248,10 +248,13 @@ export interface UnknownSource {
   readonly uid: string;
 }
 
-/** The sources that a report names as unknown, by the name of their Secret in an outbox. */
+/** Maximum unknown sources of a report that are answered at a time; the next report has others. */
+const mostAnswered = 256;
+
+/** The first sources that a report names as unknown, by the name of their Secret in an outbox. */
 export function unknownByName({ unknown }: ClusterReport): ReadonlyMap<string, UnknownSource> {
   return new Map(
-    [...unknown].flatMap(([uid, place]) => {
+    [...unknown].slice(0, mostAnswered).flatMap(([uid, place]) => {
       const source = placeIn(place);
       return source === undefined ? [] : [[outboxName(source), { source, uid }] as const];
     }),

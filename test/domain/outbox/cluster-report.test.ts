@@ -312,3 +312,8 @@ test("unknown sources are found by the name of their Secret in the outbox", () =
     new Map([[outboxName(source), { source, uid: "uid-db" }]]),
   );
 });
+
+test("at most 256 unknown sources of a report are answered at a time", () => {
+  const names = Array.from({ length: 300 }, (_, at) => [`u${at}`, `team/db${at}`] as const);
+  expect(unknownByName({ ...emptyReport, unknown: new Map(names) }).size).toBe(256);
+});
