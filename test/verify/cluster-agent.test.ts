@@ -198,7 +198,8 @@ describe.skipIf(!hasDedicatedClusters)("two replicas of an agent", () => {
     const source = await shareWithEast(fixture);
     const holder = async () =>
       stringAt((await fixture.central.arrange(get(centralLeasePath))).spec, "holderIdentity");
-    const before = await holder();
+    // The outbox may be new.
+    const before = await eventually(holder, { what: "the agent to hold the outbox" });
     // Clusters that start from the same data of etcd have the same identity.
     const second = await startDedicatedCluster({ install: "nothing" });
     const { controlPlane } = second;
