@@ -186,10 +186,13 @@ export const alertFaults: readonly AlertFault[] = [
     },
   },
   {
-    fault: "the ClusterRoleBinding of the controller is deleted",
+    fault: "the controller may only read SharedSecrets",
     alerts: ["LatchkeyReconcileErrors"],
     async cause({ access, kubectl }) {
-      await kubectl("admin", ["delete", "clusterrolebinding", "latchkey-controller"]);
+      await kubectl("admin", [
+        ...["patch", "clusterrole", "latchkey-controller", "--type=json"],
+        `--patch=${readOnly(0)}`,
+      ]);
       await kubectl("admin", ["create", "--filename=-"], {
         ...{ apiVersion: "v1", kind: "List" },
         items: manySecrets("refused", {}),
@@ -226,11 +229,9 @@ export const alertFaults: readonly AlertFault[] = [
     fault: "kube-apiserver's client certificate ends in 20 days, and the webhook may not renew it",
     alerts: ["LatchkeyClientCertificateEnds"],
     async cause({ access, kubectl }) {
-      const verbs = ["get", "list", "watch"];
-      const change = [{ op: "replace", path: "/rules/1/verbs", value: verbs }];
       await kubectl("admin", [
         ...["patch", "role", "latchkey-webhook", namespaced, "--type=json"],
-        `--patch=${JSON.stringify(change)}`,
+        `--patch=${readOnly(1)}`,
       ]);
       const secret = ["secret", ownObjects.webhookCertificates, namespaced];
       const stored: unknown = JSON.parse(
@@ -324,6 +325,12 @@ export const processFaults: readonly AlertFault[] = [
         replica.stop(),
   },
 ];
+
+/** A JSON Patch of a role, of which one rule only permits to read then. */
+function readOnly(rule: number): string {
+  const value = ["get", "list", "watch"];
+  return JSON.stringify([{ op: "replace", path: `/rules/${rule}/verbs`, value }]);
+}
 
 /** SharedSecrets in the namespace team-a. */
 function manySecrets(name: string, annotations: object): readonly object[] {
