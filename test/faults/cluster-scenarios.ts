@@ -100,6 +100,9 @@ const act = (view: View, cluster: string, name?: string): WithObject => ({
 /** The agent reports copies of a SharedSecret that no entry is about. */
 const knowsNot = (view: View, cluster: string, { uid, name }: { uid: string; name: string }) =>
   report(view, cluster, { uid, unknown: new Map([[uid, `${view.prefix}home/${name}`]]) });
+/** A uid in another report than this one, so that neither replaces what the other says. */
+const notReportedWith = (uid: unknown): string =>
+  reportNumberOf(String(uid)) === reportNumberOf("lost") ? "gone" : "lost";
 /** A heartbeat by a clock that is ahead, so that it is fresh when a controller first observes it. */
 const beat = (view: View, cluster: string) => {
   const apiVersion = "coordination.k8s.io/v1";
@@ -175,10 +178,11 @@ export const ofClusters: readonly Scenario[] = [
     name: "cluster: has copies of what is not offered",
     grounds: connected("east"),
     changes: (view) => [
-      [
-        sharedSecret(view, data("first"), to(projects(view))),
-        knowsNot(view, "east", { uid: "lost", name: "lost" }),
-      ],
+      [sharedSecret(view, data("first"), to(projects(view)))],
+      {
+        withObject: db(view),
+        step: ({ uid }) => [knowsNot(view, "east", { uid: notReportedWith(uid), name: "lost" })],
+      },
       act(view, "east", "lost"),
       {
         withObject: db(view),
