@@ -72,6 +72,7 @@ export class InProcessBackend implements Backend<InProcessInstance> {
   #movedAt = performance.now();
   #identity = "a";
   #starts = 0;
+  #started: Promise<void> = Promise.resolve();
 
   constructor(
     context: BackendContext<InProcessInstance>,
@@ -111,7 +112,13 @@ export class InProcessBackend implements Backend<InProcessInstance> {
     this.#movedAt = performance.now();
   }
 
-  async startMissing(): Promise<void> {
+  /** One after the other: two programs that exit at once would start the same one twice. */
+  startMissing(): Promise<void> {
+    this.#started = this.#started.then(() => this.#startMissing());
+    return this.#started;
+  }
+
+  async #startMissing(): Promise<void> {
     const isRunning = (program: ProgramName) =>
       [...this.instances].some(({ name }) => name === program);
     for (const program of this.#names) if (!isRunning(program)) await this.start({ program });
