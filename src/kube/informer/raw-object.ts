@@ -47,11 +47,12 @@ export function selects(
 ): boolean {
   const metadata = recordAt(raw, "metadata");
   if (namespace !== undefined && stringAt(metadata, "namespace") !== namespace) return false;
-  const fields = [
-    `metadata.name=${stringAt(metadata, "name") ?? ""}`,
-    `type=${stringAt(raw, "type") ?? ""}`,
-  ];
-  if (fieldSelector !== undefined && !fields.includes(fieldSelector)) return false;
+  if (
+    fieldSelector !== undefined &&
+    fieldSelector !== `type=${stringAt(raw, "type") ?? ""}` &&
+    fieldSelector !== `metadata.name=${stringAt(metadata, "name") ?? ""}`
+  )
+    return false;
   if (labelSelector === undefined) return true;
   const labels = recordAt(metadata, "labels");
   return labelSelector.split(",").every((requirement) => fulfils(labels, requirement));
