@@ -219,21 +219,25 @@ describe.skipIf(!hasDedicatedClusters)("two replicas of an agent", () => {
 
   it("bring a restored cluster to what is shared now", async () => {
     const [changed, withdrawn] = [await shareWithEast(fixture), await shareWithEast(fixture)];
+    const uid = await uidOf(changed);
     const backup = etcdBackup(fixture.east.controlPlane);
     await backup.save();
     const path = secretPath(changed.place);
     await changed.change("after");
     await fixture.arrives(changed.place, { password: "after" });
+    const later = await changed.another();
     await withdrawn.withdraw();
     await fixture.goes(withdrawn.place);
-    const isForgotten = async () => (await fixture.central.ask({}, get(withdrawn.entry))).code;
-    await eventually(async () => (await isForgotten()) === 404, { what: "the tombstone's end" });
+    await withdrawn.becomesForgotten();
     await backup.restore();
     expect(recordAt(await fixture.east.arrange(get(path)), "data")).toEqual({
       password: base64("canary"),
     });
     await fixture.arrives(changed.place, { password: "after" });
+    await fixture.arrives(later.place, { password: "canary" });
     await fixture.goes(withdrawn.place);
+    await withdrawn.becomesForgotten();
+    expect(await uidOf(changed)).toBe(uid);
   });
 
   it("follow a restored centre, and lose only what it withdraws", async () => {
@@ -250,10 +254,12 @@ describe.skipIf(!hasDedicatedClusters)("two replicas of an agent", () => {
     const later = await shareWithEast(fixture);
     await withdrawn.withdraw();
     await fixture.goes(withdrawn.place);
+    await withdrawn.becomesForgotten();
     await backup.restore();
     await fixture.arrives(changed.place, { password: "canary" });
     await fixture.arrives(withdrawn.place, { password: "canary" });
     await fixture.goes(later.place);
+    await later.becomesForgotten();
     expect(await uidOf(kept)).toBe(uid);
     await kept.change("at last");
     await fixture.arrives(kept.place, { password: "at last" });
