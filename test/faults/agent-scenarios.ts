@@ -1,57 +1,44 @@
 import { annotations, labels } from "../../src/api/names.ts";
-import { clustersNamespace } from "../../src/domain/gateway/connected-cluster.ts";
-import { outboxName, outboxNamespace } from "../../src/domain/outbox/outbox-names.ts";
-import {
-  clusterSecretObject,
-  type OutboxObject,
-  outboxNamespaceObject,
-  outboxObjects,
-} from "../../src/domain/outbox/outbox-objects.ts";
-import { collectionPath } from "../../src/kube/client/paths.ts";
+import { outboxObjects } from "../../src/domain/outbox/outbox-objects.ts";
 import { resources } from "../../src/api/resources.ts";
 import { type Action, create, gone, merge, remove } from "../support/actions.ts";
 import { eastOf, type View } from "../support/visible-objects.ts";
 import type { Scenario, WithObject } from "./scenario.ts";
 import {
   asking,
+  clusterName,
+  clusterSecret,
+  connect,
   copy,
   data,
   db,
+  entry,
   inProject,
+  makeOutbox,
   namespace,
   placeholder,
+  posted,
   sharedSecret,
+  takeOutbox,
+  to,
 } from "./scenario-objects.ts";
 
 const programs = ["controller", "agent"] as const;
-const clusterOf = (view: View): string => eastOf(view).prefix.slice(0, -1);
-const clusterSecret = (view: View) =>
-  `/api/v1/namespaces/${clustersNamespace}/secrets/${clusterOf(view)}`;
-const entry = (view: View) =>
-  `/api/v1/namespaces/${outboxNamespace(clusterOf(view))}/secrets/${outboxName({ namespace: `${view.prefix}home`, name: "db" })}`;
-const posted = ({ resource, manifest }: OutboxObject): Action =>
-  create(collectionPath(resource, manifest.metadata.namespace), manifest);
 const connected = (view: View): readonly (Action | WithObject)[] => [
-  posted(clusterSecretObject(clusterOf(view), "*")),
-  {
-    withObject: clusterSecret(view),
-    step: ({ uid }) => [posted(outboxNamespaceObject({ name: clusterOf(view), uid: String(uid) }))],
-  },
+  connect(view, "east", "*"),
+  makeOutbox(view, "east"),
   // There is no controller manager that would count for a quota.
-  ...outboxObjects(clusterOf(view))
+  ...outboxObjects(clusterName(view, "east"))
     .filter(({ resource }) => resource !== resources.resourceQuotas)
     .map(posted),
 ];
 
 /** Marks of a SharedSecret that is shared with projects of the connected cluster. */
-const shared = (view: View, projects: readonly string[] = ["web", "pay"]) => ({
-  annotations: {
-    [annotations.syncToProjects]: projects
-      .map((project) => `${eastOf(view).prefix}${project}`)
-      .join(),
-    [annotations.syncToClusters]: clusterOf(view),
-  },
-});
+const shared = (view: View, projects: readonly string[] = ["web", "pay"]) =>
+  to(
+    projects.map((project) => `${eastOf(view).prefix}${project}`).join(),
+    clusterName(view, "east"),
+  );
 const foreign = (path: string, name: string, marks: object = {}) =>
   create(path.replace(/\/[^/]+$/, ""), { metadata: { name, ...marks }, ...data("foreign") });
 
@@ -74,7 +61,7 @@ const unheardOf = (view: View): Action => {
   return foreign(copy(eastOf(view), "web"), "unheard-of", {
     labels: { [labels.outboxUid]: "unheard-of" },
     annotations: {
-      [annotations.copyOf]: `${clusterOf(view)}//team/unheard-of -> ${target}`,
+      [annotations.copyOf]: `${clusterName(view, "east")}//team/unheard-of -> ${target}`,
     },
   });
 };
@@ -89,7 +76,7 @@ export const ofAgents: readonly Scenario[] = [
       [sharedSecret(view, data("first"), shared(view))],
       [merge(db(view), { spec: data("second") })],
       [remove(copy(eastOf(view), "web")), merge(copy(eastOf(view), "pay"), data("edited"))],
-      [remove(entry(view))],
+      [remove(entry(view, "east"))],
       [merge(db(view), { metadata: shared(view, ["pay"]) })],
       [merge(db(view), { metadata: { annotations: { [annotations.syncToClusters]: null } } })],
     ],
@@ -117,16 +104,9 @@ export const ofAgents: readonly Scenario[] = [
     grounds,
     changes: (view) => [
       [sharedSecret(view, data("first"), shared(view))],
-      [remove(clusterSecret(view))],
-      [posted(clusterSecretObject(clusterOf(view), "*"))],
-      {
-        withObject: clusterSecret(view),
-        step: ({ uid }) => [
-          merge(`/api/v1/namespaces/${outboxNamespace(clusterOf(view))}`, {
-            metadata: { annotations: { [annotations.clusterUid]: uid } },
-          }),
-        ],
-      },
+      [remove(clusterSecret(view, "east"))],
+      [connect(view, "east", "*")],
+      takeOutbox(view, "east"),
     ],
   },
 ];

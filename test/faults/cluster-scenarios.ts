@@ -1,67 +1,50 @@
 import { annotations, components, labels, ownObjects } from "../../src/api/names.ts";
-import { clustersNamespace } from "../../src/domain/gateway/connected-cluster.ts";
 import {
   type ClusterReport,
   emptyReport,
   reportKey,
   reportText,
 } from "../../src/domain/outbox/cluster-report.ts";
-import {
-  outboxName,
-  outboxNamespace,
-  reportName,
-  reportNumberOf,
-} from "../../src/domain/outbox/outbox-names.ts";
-import { type Action, create, gone, merge, remove } from "../support/actions.ts";
+import { reportName, reportNumberOf } from "../../src/domain/outbox/outbox-names.ts";
+import { type Action, gone, merge, remove } from "../support/actions.ts";
 import { patchTypes } from "../support/cluster-connection.ts";
 import type { View } from "../support/visible-objects.ts";
 import type { Scenario, WithObject } from "./scenario.ts";
-import { data, db, home, sharedSecret, to } from "./scenario-objects.ts";
+import {
+  clusterName,
+  clusterSecret,
+  connect,
+  data,
+  db,
+  entry,
+  home,
+  makeOutbox,
+  outbox,
+  sharedSecret,
+  takeOutbox,
+  to,
+} from "./scenario-objects.ts";
 
 const namespaces = "/api/v1/namespaces";
-const secrets = `${namespaces}/${clustersNamespace}/secrets`;
-const outbox = ({ prefix }: View, cluster: string) => outboxNamespace(`${prefix}${cluster}`);
-const entry = (view: View, cluster: string, name = "db") =>
-  `${namespaces}/${outbox(view, cluster)}/secrets/${outboxName({ namespace: `${view.prefix}home`, name })}`;
-const connection = ({ prefix }: View, cluster: string) => `${secrets}/${prefix}${cluster}`;
 const projects = ({ prefix }: View) => `${prefix}web,${prefix}pay`;
 
-const connect = (view: View, cluster: string): Action => {
-  const name = `${view.prefix}${cluster}`;
-  const marks = { [annotations.projects]: projects(view) };
-  return create(secrets, {
-    metadata: { name, labels: { [labels.cluster]: name }, annotations: marks },
-  });
-};
-const marked = (uid: unknown) => ({ annotations: { [annotations.clusterUid]: uid } });
-const makeOutbox = (view: View, cluster: string): WithObject => ({
-  withObject: connection(view, cluster),
-  step: ({ uid }) => [
-    create(namespaces, { metadata: { name: outbox(view, cluster), ...marked(uid) } }),
-  ],
-});
-const takeOutbox = (view: View, cluster: string): WithObject => ({
-  withObject: connection(view, cluster),
-  step: ({ uid }) => [merge(`${namespaces}/${outbox(view, cluster)}`, { metadata: marked(uid) })],
-});
 /** Clusters that let both projects in, and the namespace of the SharedSecrets. */
 const connected =
   (...clusters: readonly string[]): Scenario["grounds"] =>
   (view) => [
     ...home(view),
-    ...clusters.flatMap((cluster) => [connect(view, cluster), makeOutbox(view, cluster)]),
+    ...clusters.flatMap((cluster) => [
+      connect(view, cluster, projects(view)),
+      makeOutbox(view, cluster),
+    ]),
   ];
 
 const letIn = (view: View, cluster: string, list: string | null) =>
-  merge(connection(view, cluster), { metadata: { annotations: { [annotations.projects]: list } } });
-const named = ({ prefix }: View, clusters: readonly string[]) =>
-  clusters.map((cluster) => `${prefix}${cluster}`).join(",");
-const toClusters = (view: View, clusters: readonly string[], list = projects(view)) => ({
-  annotations: {
-    [annotations.syncToProjects]: list,
-    [annotations.syncToClusters]: named(view, clusters),
-  },
-});
+  merge(clusterSecret(view, cluster), {
+    metadata: { annotations: { [annotations.projects]: list } },
+  });
+const toClusters = (view: View, clusters: readonly string[], list = projects(view)) =>
+  to(list, clusters.map((cluster) => clusterName(view, cluster)).join(","));
 
 /** Writes an object of an agent, which has no other fields. */
 const write = (collection: string, { name, component, ...rest }: Written): Action => ({
@@ -169,8 +152,8 @@ export const ofClusters: readonly Scenario[] = [
     grounds: connected("east"),
     changes: (view) => [
       [sharedSecret(view, data("first"), toClusters(view, ["east"]))],
-      [remove(connection(view, "east"))],
-      [gone(entry(view, "east")), connect(view, "east")],
+      [remove(clusterSecret(view, "east"))],
+      [gone(entry(view, "east")), connect(view, "east", projects(view))],
       takeOutbox(view, "east"),
     ],
   },
