@@ -93,7 +93,7 @@ describe("a connection", () => {
     connection.write(get + upgrade);
     await connection.until(() => front.upgrades.length > 0);
     connection.socket.resume();
-    await connection.until(() => connection.received().length > 20_000_000);
+    await connection.until(({ text }) => text.length > 20_000_000);
     await connection.until(({ isClosed }) => isClosed, 2_500);
     expect([front.upgrades.length, connection.answer().isClosed]).toEqual([1, false]);
   });

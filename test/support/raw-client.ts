@@ -9,6 +9,7 @@ import {
 
 /** What came back over a connection. */
 export interface RawAnswer {
+  /** A character for each byte. */
   readonly text: string;
   /** The statuses of all answers, interim ones included. */
   readonly statuses: readonly number[];
@@ -20,8 +21,6 @@ export interface RawConnection {
   readonly socket: TLSSocket;
   write(bytes: string | Buffer): void;
   answer(): RawAnswer;
-  /** Bytes of the answer from the first on. */
-  received(): Buffer;
   /** Resolves when the answer is as wanted, or after `withinMs`. */
   until(isDone: (answer: RawAnswer) => boolean, withinMs?: number): Promise<RawAnswer>;
   destroy(): void;
@@ -32,25 +31,23 @@ export async function rawConnection(
   gateway: Pick<GatewayFixture, "port" | "ca">,
 ): Promise<RawConnection> {
   const socket = await openConnection(gateway);
-  const chunks: Buffer[] = [];
+  let text = "";
   let isClosed = false;
-  socket.on("data", (chunk: Buffer) => chunks.push(chunk));
+  socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
   socket.on("end", () => (isClosed = true));
   socket.on("close", () => (isClosed = true));
-  const answer = (): RawAnswer => {
-    const text = Buffer.concat(chunks).toString("latin1");
-    return {
-      text,
-      statuses: [...text.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => Number(status)),
-      isClosed,
-    };
-  };
+  const answer = (): RawAnswer => ({
+    text,
+    get statuses() {
+      return [...text.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => Number(status));
+    },
+    isClosed,
+  });
   return {
     socket,
     write: (bytes) => void socket.write(typeof bytes === "string" ? latin1(bytes) : bytes),
     answer,
-    received: () => Buffer.concat(chunks),
-    async until(isDone, withinMs = 10_000) {
+    async until(isDone, withinMs = 60_000) {
       const deadline = performance.now() + withinMs;
       while (!isDone(answer()) && performance.now() < deadline) await pause(2);
       return answer();
