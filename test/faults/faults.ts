@@ -37,7 +37,8 @@ function refusal(status: number, reason: string, retryAfter?: number): InProcess
   return {
     name: `answer-${status}`,
     moments: atCalls,
-    allowance: usualAllowance,
+    // A copy whose update is forbidden has the reason in an annotation until it is written.
+    allowance: status === 403 ? { ...usualAllowance, updates: 1 } : usualAllowance,
     call: async () => refused(status, reason, retryAfter),
   };
 }
