@@ -36,7 +36,8 @@ const everyChange = [
   { name: "dedicated", include: ["test/dedicated/**/*.test.ts"], ...onCluster },
 ];
 
-const atLength = { testTimeout: 900_000, hookTimeout: 600_000, maxWorkers: 4 };
+/** On a new machine, hooks wait until the release tools are built. */
+const atLength = { testTimeout: 900_000, hookTimeout: 1_800_000, maxWorkers: 4 };
 
 /** `make verify`: what needs real time, repetition or a second form. */
 const everyRelease = [

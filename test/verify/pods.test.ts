@@ -34,7 +34,9 @@ function traces(): readonly string[] {
     .map((pid) => commandOf(pid))
     .filter((command) => command.includes("latchkey-pods-"));
   const mounts = readFileSync("/proc/self/mounts", "utf8").trim().split("\n");
-  return [...entries, ...programs, ...mounts].toSorted();
+  // The first mount(8) of a machine makes that directory, and keeps it.
+  const found = [...entries, ...programs, ...mounts].filter((one) => one !== "/run/mount");
+  return found.toSorted();
 }
 
 function namesIn(directory: string): readonly string[] {
