@@ -37,8 +37,7 @@ function refusal(status: number, reason: string, retryAfter?: number): InProcess
   return {
     name: `answer-${status}`,
     moments: atCalls,
-    // A copy whose update is forbidden has the reason in an annotation until it is written.
-    allowance: status === 403 ? { ...usualAllowance, updates: 1 } : usualAllowance,
+    allowance: usualAllowance,
     call: async () => refused(status, reason, retryAfter),
   };
 }
@@ -134,7 +133,8 @@ export const faults: readonly InProcessFault[] = [
     },
   },
   refusal(401, "Unauthorized"),
-  refusal(403, "Forbidden"),
+  // A copy whose update is forbidden has the reason in an annotation until it is written.
+  { ...refusal(403, "Forbidden"), allowance: { ...usualAllowance, updates: 1 } },
   refusal(409, "Conflict"),
   refusal(410, "Expired"),
   refusal(429, "TooManyRequests", 1),

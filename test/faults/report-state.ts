@@ -1,14 +1,12 @@
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { parseReport, reportKey } from "../../src/domain/outbox/cluster-report.ts";
-import { outboxNamespace } from "../../src/domain/outbox/outbox-names.ts";
 import type { ProxiedCluster } from "../support/proxied-cluster.ts";
-import { eastOf, type View } from "../support/visible-objects.ts";
+import type { View } from "../support/visible-objects.ts";
+import { outbox } from "./scenario-objects.ts";
 
 /** What the agent of a run reports, without uids and versions. */
 export async function reportStateOf(cluster: ProxiedCluster, view: View): Promise<string> {
-  const { prefix } = eastOf(view);
-  const namespace = outboxNamespace(prefix.slice(0, -1));
-  const path = `/api/v1/namespaces/${namespace}/configmaps`;
+  const path = `/api/v1/namespaces/${outbox(view, "east")}/configmaps`;
   const reports = listAt(await cluster.arrange({ method: "GET", path }), "items").map((item) =>
     parseReport(stringAt(recordAt(item, "data"), reportKey) ?? ""),
   );
