@@ -5,7 +5,8 @@ import { goEnv, type GoModule } from "./go-module.ts";
 
 /** The Go module of each supported minor version; the newest is the default. */
 const modules: ReadonlyMap<string, string> = new Map([
-  ["1.36", "controlplane"],
+  ["1.37", "controlplane"],
+  ["1.36", "controlplane-1.36"],
   ["1.35", "controlplane-1.35"],
 ]);
 
@@ -14,7 +15,7 @@ const modules: ReadonlyMap<string, string> = new Map([
  * kube-controller-manager and kubectl; throws for an unsupported version.
  */
 export function controlPlaneModule({ KUBERNETES_MINOR: minor = "" }: NodeJS.ProcessEnv): GoModule {
-  const name = modules.get(minor === "" ? "1.36" : minor);
+  const name = modules.get(minor === "" ? "1.37" : minor);
   if (name === undefined)
     throw new Error(
       `KUBERNETES_MINOR=${minor} is not supported; must be one of ${[...modules.keys()].join(", ")}`,
