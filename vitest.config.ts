@@ -17,7 +17,7 @@ const everyChange = [
   {
     name: "unit",
     include: [
-      "test/{api,domain,tokens,kube,runtime,authn,certificates,published,controllers,webhooks,gateway,cli,release,support,house,bench,soak,mutants,fuzz,search}/**/*.test.ts",
+      "test/{api,domain,tokens,kube,runtime,authn,certificates,published,controllers,webhooks,gateway,cli,release,run,support,house,bench,soak,mutants,fuzz,search}/**/*.test.ts",
     ],
     // A property takes PROPERTY_RUNS times as long.
     testTimeout: 120_000 * Number(process.env.PROPERTY_RUNS || 1),
@@ -36,8 +36,7 @@ const everyChange = [
   { name: "dedicated", include: ["test/dedicated/**/*.test.ts"], ...onCluster },
 ];
 
-/** On a new machine, hooks wait until the release tools are built. */
-const atLength = { testTimeout: 900_000, hookTimeout: 1_800_000, maxWorkers: 4 };
+const atLength = { testTimeout: 900_000, hookTimeout: 600_000, maxWorkers: 4 };
 
 /** `make verify`: what needs real time, repetition or a second form. */
 const everyRelease = [
@@ -47,9 +46,19 @@ const everyRelease = [
   { name: "verify-program", include: ["test/product/cli-*.test.ts"], ...onProduct },
 ];
 
+interface Project {
+  readonly name: string;
+  readonly include: string[];
+  readonly globalSetup?: string[];
+}
+
+/** All projects. */
+export const projects: readonly Project[] = [...everyChange, ...everyRelease];
+
 export default defineConfig({
   test: {
-    projects: [...everyChange, ...everyRelease].map((test) => ({ test })),
+    projects: projects.map((test) => ({ test })),
     sequence: { sequencer: LongestFirst },
+    reporters: ["default", "./test/run/run-report.ts"],
   },
 });

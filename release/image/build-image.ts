@@ -24,7 +24,9 @@ export async function buildImage(directory: string, report: Report): Promise<Ima
     const program = programLayer(await bundle(report), scratch);
     const images: PlatformImage[] = [];
     for (const platform of platforms) {
-      const layers = [...(await stableLayers(platform, report)), program];
+      const stable = await stableLayers(platform, report);
+      const files = ["debian.tar.gz", "node.tar.gz"].map((file) => join(stable, file));
+      const layers = [...files.map(readLayer), program];
       images.push({ architecture: platform.name, layers });
     }
     const content = { name: imageName, tag: latchkeyVersion, config: runConfig(), images };
@@ -48,14 +50,14 @@ function programLayer(program: string, scratch: string): Layer {
   return readLayer(join(scratch, "program.tar.gz"));
 }
 
-/** Debian and Node.js of a platform: built once for each version of the pins. */
-async function stableLayers(platform: Platform, report: Report): Promise<readonly Layer[]> {
+/** The directory of Debian and Node.js of a platform: built once for each version of the pins. */
+export async function stableLayers(platform: Platform, report: Report): Promise<string> {
   const sources = [
     join(import.meta.dirname, "write-layers.ts"),
     join(import.meta.dirname, "..", "archive.ts"),
     join(repository, "test", "support", "debian-packages.ts"),
   ].map((file) => readFileSync(file, "utf8"));
-  const built = await buildOnce(
+  return buildOnce(
     {
       name: `image layers ${platform.name}`,
       takes: "20 seconds",
@@ -75,5 +77,4 @@ async function stableLayers(platform: Platform, report: Report): Promise<readonl
     },
     { report },
   );
-  return ["debian.tar.gz", "node.tar.gz"].map((file) => readLayer(join(built, file)));
 }

@@ -2,10 +2,11 @@ import { spawnSync } from "node:child_process";
 import { performance } from "node:perf_hooks";
 import { home, sharedSecretRequest } from "../support/bench-objects.ts";
 import { clientBundle } from "../support/bundle.ts";
-import { compiled, compilerRuns } from "../support/cli-form.ts";
+import { compiledClient } from "../support/compiled-client.ts";
 import { kubeconfigFor } from "../support/control-plane-handle.ts";
 import { inTurns } from "../support/measured-run.ts";
 import { median } from "../support/percentile.ts";
+import { isMissing, orMissing } from "../support/prepared.ts";
 import type { Bench } from "./bench-fixture.ts";
 import { type Row, row } from "./report.ts";
 
@@ -19,9 +20,11 @@ export async function clientStart({ fixture, size, report }: Bench): Promise<voi
   const { admin, controlPlane, say } = fixture;
   await admin.send(sharedSecretRequest({ name, project: "nowhere" }, 1));
   const bundle = await clientBundle(say);
+  const program = await orMissing(compiledClient(say));
+  if (isMissing(program)) say(program.missing);
   const clients: Readonly<Record<string, readonly string[]>> = {
     bundle: [process.execPath, bundle],
-    ...(compilerRuns(say) && { program: compiled(bundle, controlPlane.directory).words }),
+    ...(!isMissing(program) && { program: [program] }),
   };
   const kinds = ["get", "sharedsecret", name, "-n", home, "-o", "jsonpath={.spec.data}"];
   const commands = [

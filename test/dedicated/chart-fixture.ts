@@ -7,11 +7,16 @@ import { chartsOf } from "../../release/chart/charts.ts";
 import { findKustomize, type Kustomize, nameOf } from "../../release/chart/kustomize.ts";
 import { packageChart } from "../../release/chart/package.ts";
 import type { Manifest } from "../../release/chart/template.ts";
-import { isRecord, recordAt } from "../../src/api/parse.ts";
+import { isRecord, recordAt, stringAt } from "../../src/api/parse.ts";
 import { latchkeyVersion } from "../../src/runtime/latchkey-version.ts";
-import { findHelm, type Helm, type HelmResult } from "../support/helm.ts";
+import { kubectl, type KubectlAccess } from "../support/kubectl.ts";
+import {
+  type ChartRenderer,
+  type RenderedChart,
+  startChartRenderer,
+} from "../support/chart-renderer.ts";
 
-/** What `helm template` renders: with the defaults, the chart latchkey on 1.36 in latchkey-system. */
+/** What is rendered: with the defaults, the chart latchkey on 1.37 in latchkey-system. */
 export interface Rendering {
   readonly chart?: string;
   readonly values?: object;
@@ -19,54 +24,83 @@ export interface Rendering {
   readonly namespace?: string;
 }
 
-/** The packaged charts in a directory, and the programs to try them. */
-export interface Charts {
+/** The packaged charts in a directory. */
+export interface PackagedCharts {
   readonly directory: string;
-  readonly helm: Helm;
   readonly kustomize: Kustomize;
-  render(rendering: Rendering): Promise<HelmResult>;
-  /** The objects, rendered once and to be left as they are; the test fails if helm does. */
-  rendered(rendering: Rendering): Promise<readonly Manifest[]>;
   remove(): void;
 }
 
+/** The packaged charts, and what renders them. */
+export interface Charts extends PackagedCharts {
+  /** What `helm template` prints, or its error. */
+  render(rendering: Rendering): ReturnType<ChartRenderer["render"]>;
+  /** The objects, rendered once and to be left as they are; the test fails if they cannot be. */
+  rendered(rendering: Rendering): Promise<readonly Manifest[]>;
+  /** What `helm lint --strict` fails on. */
+  lint(rendering: Rendering): Promise<readonly string[]>;
+}
+
 const usual: Required<Rendering> = {
-  ...{ chart: "latchkey", values: {}, version: "v1.36.3", namespace: "latchkey-system" },
+  ...{ chart: "latchkey", values: {}, version: "v1.37.2", namespace: "latchkey-system" },
 };
 
 /** Packages the charts in a temporary directory. */
-export async function packageCharts(): Promise<Charts> {
-  const report = (line: string): void => void process.stderr.write(`${line}\n`);
-  const [helm, kustomize] = await Promise.all([findHelm(), findKustomize(report)]);
+export async function packageCharts(): Promise<PackagedCharts> {
+  const kustomize = await findKustomize(report);
   const directory = mkdtempSync(join(tmpdir(), "latchkey-charts-"));
   for (const chart of chartsOf(kustomize)) packageChart(chart, directory);
-  const render = ({ chart, values, version, namespace }: Required<Rendering>) =>
-    helm(
-      [
-        ...["template", "r", join(directory, `${chart}-${latchkeyVersion}.tgz`)],
-        ...["-n", namespace, "--kube-version", version, "-f", "-"],
-      ],
-      JSON.stringify(values),
-    );
+  return { directory, kustomize, remove: () => rmSync(directory, { recursive: true }) };
+}
+
+/** Packages the charts, and starts what renders them. */
+export async function startCharts(): Promise<Charts> {
+  const [packaged, renderer] = await Promise.all([packageCharts(), startChartRenderer(report)]);
+  const whole = (rendering: Rendering) => {
+    const { chart, ...others } = { ...usual, ...rendering };
+    return { ...others, chart: join(packaged.directory, `${chart}-${latchkeyVersion}.tgz`) };
+  };
   const done = new Map<string, Promise<readonly Manifest[]>>();
-  const manifestsOf = async (rendering: Required<Rendering>) => {
-    const { code, stdout, stderr } = await render(rendering);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    return loadAll(stdout).filter(isRecord);
+  const manifestsOf = async (rendering: RenderedChart) => {
+    const { manifests, error } = await renderer.render(rendering);
+    expect(error).toBeUndefined();
+    return loadAll(manifests).filter(isRecord);
   };
   return {
-    ...{ directory, helm, kustomize },
-    render: (rendering) => render({ ...usual, ...rendering }),
+    ...packaged,
+    render: (rendering) => renderer.render(whole(rendering)),
     rendered(rendering) {
-      const whole = { ...usual, ...rendering };
-      const key = JSON.stringify(whole);
-      const manifests = done.get(key) ?? manifestsOf(whole);
+      const key = JSON.stringify(whole(rendering));
+      const manifests = done.get(key) ?? manifestsOf(whole(rendering));
       done.set(key, manifests);
       return manifests;
     },
-    remove: () => rmSync(directory, { recursive: true }),
+    // helm lint reads the names of files in a directory only.
+    lint: ({ chart = usual.chart }) =>
+      renderer.lint({ ...usual, chart: join(packaged.directory, chart) }),
+    remove() {
+      renderer.stop();
+      packaged.remove();
+    },
   };
 }
+
+/** Applies the objects of a chart for the version of the cluster: namespaces first, as helm does. */
+export async function applyChart(
+  charts: Pick<Charts, "rendered">,
+  access: KubectlAccess,
+  rendering: Rendering,
+): Promise<void> {
+  const server: unknown = JSON.parse(await kubectl(access, ["version", "--output=json"]));
+  const version = stringAt(recordAt(server, "serverVersion"), "gitVersion") ?? "";
+  const objects = await charts.rendered({ ...rendering, version });
+  const isNamespace = (object: Manifest) => stringAt(object, "kind") === "Namespace";
+  const ordered = [...objects.filter(isNamespace), ...objects.filter((one) => !isNamespace(one))];
+  const input = ordered.map((object) => JSON.stringify(object)).join("\n---\n");
+  await kubectl(access, ["apply", "--server-side", "--filename=-"], { input });
+}
+
+const report = (line: string): void => void process.stderr.write(`charts: ${line}\n`);
 
 /** The objects without the annotation with which Helm keeps them, by their names. */
 export function byName(manifests: readonly Manifest[]): Readonly<Record<string, unknown>> {

@@ -5,16 +5,18 @@ import {
   hasDedicatedClusters,
   startDedicatedCluster,
 } from "../support/dedicated-cluster.ts";
-import { findHelm } from "../support/helm.ts";
+import { applyChart, byName, type Charts, startCharts } from "./chart-fixture.ts";
+import { chartRenderer } from "../support/chart-renderer.ts";
 import { repository } from "../support/install.ts";
 import { eventually } from "../support/eventually.ts";
 import { kubectl, tryKubectl } from "../support/kubectl.ts";
 import { operatorCrds, operatorKinds } from "../support/operator-crds.ts";
-import { hasTools } from "../support/tools.ts";
-import { byName, type Charts, packageCharts } from "./chart-fixture.ts";
+import { orMissing, present } from "../support/prepared.ts";
+import { skippedWithout } from "../support/skipped.ts";
 
 const report = (line: string): void => void process.stderr.write(`${line}\n`);
-const isRun = hasDedicatedClusters && hasTools(report);
+const crds = await orMissing(operatorCrds(report));
+const isRun = skippedWithout(crds, await orMissing(chartRenderer(report)));
 const labels = { release: "prometheus" };
 const scraped = { enabled: true, labels, interval: "15s" };
 const rule = {
@@ -23,19 +25,17 @@ const rule = {
 const withServices = { serviceMonitor: scraped, ...rule };
 const withPods = { podMonitor: scraped, ...rule };
 
-describe.skipIf(!isRun)("a cluster with the CRDs of the Prometheus Operator", () => {
+describe.skipIf(!hasDedicatedClusters)("a cluster with the Prometheus Operator", isRun, () => {
   let charts: Charts;
   let cluster: DedicatedCluster;
 
   beforeAll(async () => {
-    let crds: string;
-    [charts, cluster, crds] = await Promise.all([
-      packageCharts(),
+    [charts, cluster] = await Promise.all([
+      startCharts(),
       startDedicatedCluster({ install: "nothing" }),
-      operatorCrds(report),
     ]);
     const { controlPlane } = cluster;
-    await kubectl(controlPlane, ["create", "--filename=-"], { input: crds });
+    await kubectl(controlPlane, ["create", "--filename=-"], { input: present(crds) });
     const names = operatorKinds.map((plural) => `crd/${plural}.monitoring.coreos.com`);
     const wait = ["wait", ...names, "--for=condition=Established"];
     // kubectl fails on a CRD without conditions, which a new one is for a moment.
@@ -92,19 +92,22 @@ describe.skipIf(!isRun)("a cluster with the CRDs of the Prometheus Operator", ()
       { ...withServices, grafanaDashboard: { enabled: true } },
       ["ConfigMap latchkey-dashboard", "PrometheusRule latchkey", "ServiceMonitor latchkey"],
     ],
-  ])("has the objects of %s after helm install", async (chart, values, wanted) => {
-    const { adminKubeconfig: kubeconfig } = cluster.controlPlane;
-    const helm = await findHelm({ kubeconfig });
+  ])("has the objects of %s", async (chart, values, wanted) => {
     const namespace = "--namespace=latchkey-system";
-    const install = ["install", chart, join(charts.directory, chart), namespace, "--values=-"];
-    expect(await helm(install, JSON.stringify(values))).toMatchObject({ code: 0, stderr: "" });
+    await applyChart(charts, cluster.controlPlane, { chart, values });
+    const selected = [
+      ...[[...operatorKinds, "configmaps"].join(","), namespace],
+      "--selector=app.kubernetes.io/name=latchkey",
+    ];
+    const columns = "--output=custom-columns=:kind,:metadata.name";
     const found = await kubectl(cluster.controlPlane, [
-      ...["get", [...operatorKinds, "configmaps"].join(","), namespace],
-      ...["--selector=app.kubernetes.io/name=latchkey", "--no-headers"],
-      "--output=custom-columns=:kind,:metadata.name",
+      "get",
+      ...selected,
+      "--no-headers",
+      columns,
     ]);
     const names = found.trim().split("\n");
     expect(names.map((line) => line.split(/ +/).join(" ")).toSorted()).toEqual(wanted);
-    expect(await helm(["uninstall", chart, namespace])).toMatchObject({ code: 0 });
+    await kubectl(cluster.controlPlane, ["delete", ...selected]);
   });
 });

@@ -9,31 +9,31 @@ import {
   startDedicatedCluster,
 } from "../support/dedicated-cluster.ts";
 import { eventually } from "../support/eventually.ts";
-import { findHelm } from "../support/helm.ts";
+import { applyChart, type Charts, startCharts } from "./chart-fixture.ts";
+import { chartRenderer } from "../support/chart-renderer.ts";
 import { policiesCount, repository } from "../support/install.ts";
 import { kubectl } from "../support/kubectl.ts";
-import { postToken } from "../support/latchkey-objects.ts";
-import { type Charts, packageCharts } from "./chart-fixture.ts";
+import { postNamespace, postToken } from "../support/latchkey-objects.ts";
+import { orMissing } from "../support/prepared.ts";
+import { skippedWithout } from "../support/skipped.ts";
 
 const namespace = "keys";
 const deployments = `/apis/apps/v1/namespaces/${namespace}/deployments`;
 
-describe.skipIf(!hasDedicatedClusters)("the chart in another namespace", () => {
+const isRun = skippedWithout(await orMissing(chartRenderer(() => {})));
+
+describe.skipIf(!hasDedicatedClusters)("the chart in another namespace", isRun, () => {
   let charts: Charts;
   let cluster: DedicatedCluster;
 
   beforeAll(async () => {
     [charts, cluster] = await Promise.all([
-      packageCharts(),
+      startCharts(),
       startDedicatedCluster({ install: "nothing" }),
     ]);
-    const helm = await findHelm({ kubeconfig: cluster.controlPlane.adminKubeconfig });
-    const chart = `${charts.directory}/latchkey`;
-    const { code, stderr } = await helm([
-      ...["install", "any", chart, "--namespace", namespace, "--create-namespace"],
-      ...["--set", `requesters.groups={${requesters}}`],
-    ]);
-    if (code !== 0) throw new Error(stderr);
+    const values = { requesters: { groups: [requesters] } };
+    await cluster.arrange(postNamespace(namespace));
+    await applyChart(charts, cluster.controlPlane, { namespace, values });
     const [controller] = await Promise.all([
       cluster.run({ namespace, env: await variablesOf("latchkey-controller") }),
       policiesCount(cluster.controlPlane),

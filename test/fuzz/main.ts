@@ -4,6 +4,7 @@
  */
 import { randomInt } from "node:crypto";
 import fc from "fast-check";
+import { isMissing, orMissing } from "../support/prepared.ts";
 import { startRequestInfoOracle } from "../support/request-info-oracle.ts";
 import { requestInfoTarget } from "./request-info-target.ts";
 import { targets } from "./targets.ts";
@@ -11,10 +12,10 @@ import { targets } from "./targets.ts";
 const minutes = Number(process.env.MINUTES || 1);
 const seed = Number(process.env.SEED || randomInt(2 ** 31));
 const report = (line: string): void => void process.stdout.write(`${line}\n`);
-const oracle = await startRequestInfoOracle(report);
-if (oracle === undefined)
-  report("without Go, requests to the gateway are not compared with kube-apiserver's view of them");
-const all = oracle === undefined ? targets : [...targets, requestInfoTarget(oracle)];
+const oracle = await orMissing(startRequestInfoOracle(report));
+if (isMissing(oracle))
+  report(`requests to the gateway are not compared with kube-apiserver's view: ${oracle.missing}`);
+const all = isMissing(oracle) ? targets : [...targets, requestInfoTarget(oracle)];
 const chosen = all.filter(({ name }) => name.includes(process.env.TARGET ?? ""));
 const interruptAfterTimeLimit = (minutes * 60_000) / chosen.length;
 let failures = 0;
@@ -36,5 +37,5 @@ for (const { name, property } of chosen) {
     `${fc.defaultReportMessage(details) ?? ""}\nrepeat with: SEED=${seed} MINUTES=${minutes} TARGET='${name.split(":")[0] ?? ""}' make fuzz\n`,
   );
 }
-oracle?.stop();
+if (!isMissing(oracle)) oracle.stop();
 process.exitCode = failures === 0 ? 0 : 1;

@@ -1,8 +1,10 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { methods } from "../../src/domain/gateway/request-info.ts";
+import { isMissing, orMissing, present } from "../support/prepared.ts";
 import { runs } from "../support/property-runs.ts";
 import { startRequestInfoOracle } from "../support/request-info-oracle.ts";
 import { seededRandom } from "../support/seeded-random.ts";
+import { skippedWithout } from "../support/skipped.ts";
 import { randomRequest } from "./random-request.ts";
 import { refusedTargets, understoodTargets } from "./request-info-cases.ts";
 import { compare, understand } from "./request-info-comparison.ts";
@@ -15,18 +17,18 @@ const batchSize = 1_000;
 const limitMs = 600_000;
 
 const report = (line: string): void => void process.stderr.write(`request info: ${line}\n`);
-const oracle = await startRequestInfoOracle(report);
-if (oracle === undefined)
-  report("not compared with kube-apiserver's: Go is not installed (https://go.dev/dl)");
-afterAll(() => oracle?.stop());
+const oracle = await orMissing(startRequestInfoOracle(report));
+afterAll(() => isMissing(oracle) || oracle.stop());
 
 /** Every target with every method. */
 const everyMethod = (targets: readonly string[]) =>
   targets.flatMap((target) => methods.map((method) => ({ method, target })));
 
-describe.skipIf(oracle === undefined)("the gateway reads requests as kube-apiserver does", () => {
-  const asked = (requests: Parameters<typeof compare>[0]) =>
-    oracle === undefined ? Promise.reject(new Error("no oracle")) : compare(requests, oracle);
+const isRun = skippedWithout(oracle);
+
+describe("the gateway reads requests as kube-apiserver does", isRun, () => {
+  const asked = async (requests: Parameters<typeof compare>[0]) =>
+    compare(requests, present(oracle));
 
   test(`in ${understoodTargets.length} targets with every method`, async () => {
     const requests = everyMethod(understoodTargets);

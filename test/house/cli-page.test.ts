@@ -20,7 +20,7 @@ function reference(): string {
   return [begin, ...sections, connection].join("\n");
 }
 
-// `npx vitest run --project unit test/house/cli-page.test.ts --update` writes it.
+// `npm run --silent test -- test/house/cli-page.test.ts --update` writes it.
 test("docs/cli.md describes the commands as their help does", async () => {
   const [head = ""] = readFileSync(path, "utf8").split(begin);
   await expect(`${head}${reference()}`).toMatchFileSnapshot(path);

@@ -153,7 +153,7 @@ describe("files of test", () => {
   });
 
   test("are part of make test unless their directory is that of a project of make verify", () => {
-    const runner = readFileSync(join(import.meta.dirname, "..", "support", "run-tests.ts"), "utf8");
+    const runner = readFileSync(join(import.meta.dirname, "..", "run", "main.ts"), "utf8");
     expect(runner).toContain('"--project=!verify*"');
     const verified = (config.test?.projects ?? [])
       .map((project) => recordAt(project, "test"))
@@ -167,7 +167,7 @@ describe("files of test", () => {
   });
 
   test("are beside the file that they test, if they do not mirror src", () => {
-    const beside = tests.filter((path) => /^(?:support|soak)\/.*\.test\.ts$/.test(path));
+    const beside = tests.filter((path) => /^(?:run|support|soak)\/.*\.test\.ts$/.test(path));
     expect(beside).not.toEqual([]);
     expect(beside.filter((path) => !tests.includes(path.replace(/\.test\.ts$/, ".ts")))).toEqual(
       [],

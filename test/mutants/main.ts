@@ -8,6 +8,8 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { filesOfRun, prepareFor } from "../run/prepare.ts";
+import { preparedVariable } from "../support/prepared.ts";
 import { shuffled } from "../support/seeded-random.ts";
 import { filesIn, makeBed, passes, removeBed, repository } from "./bed.ts";
 import { type Mutation, mutationsOf } from "./mutations.ts";
@@ -102,6 +104,9 @@ const seed = Number(process.env["SEED"] || 1);
 const beds = Array.from({ length: availableParallelism() }, makeBed);
 try {
   const targets = rooms.map(targetOf);
+  const files = filesOfRun(["--project=unit", ...targets.flatMap(({ tests }) => tests)]);
+  const prepared = await prepareFor(files, (line) => void process.stderr.write(`${line}\n`));
+  process.env[preparedVariable] = JSON.stringify(prepared);
   for (const { tests } of targets)
     if (!(await unitTestsPass(beds[0] ?? makeBed(), tests)))
       throw new Error(`${tests.join(" ")}: the tests fail without any mutation`);

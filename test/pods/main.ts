@@ -14,8 +14,8 @@ import { writeLayout } from "../../release/image/layout.ts";
 import { latchkeyVersion } from "../../src/runtime/latchkey-version.ts";
 import { findOrBuildControlPlane } from "../support/binaries.ts";
 import { nodeModule } from "../support/control-plane-module.ts";
-import { debianPrograms } from "../support/debian-programs.ts";
-import { buildModule, findGo } from "../support/go-module.ts";
+import { debianPrograms, podRuntime } from "../support/debian-programs.ts";
+import { buildModule } from "../support/go-module.ts";
 import { runConfig } from "../support/image.ts";
 import { repository } from "../support/install.ts";
 import { findOrBuildTools } from "../support/tools.ts";
@@ -24,7 +24,6 @@ import { makeCgroup, removeCgroup, startInNamespaces } from "./namespaces.ts";
 import { pauseImage } from "./node-settings.ts";
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
-const runtime = ["containerd", "runc", "containernetworking-plugins", "libseccomp2"];
 const logs = join(repository, "dist", "pods");
 
 if (process.platform !== "linux" || process.getuid?.() !== 0) {
@@ -53,11 +52,9 @@ function interrupt(): void {
 /** Builds all programs and images: there is no network in the namespaces. */
 async function prepare(): Promise<InsideSettings> {
   const binaries = await findOrBuildControlPlane(say);
-  const go = findGo(nodeModule, process.env);
-  if (binaries.kind === "existing" || go === undefined)
-    throw new Error("make pods needs Go (https://go.dev/dl), and no USE_EXISTING_CLUSTER");
-  const programs = await buildModule(nodeModule, go, { report: say });
-  const debian = await debianPrograms(runtime, say);
+  if (binaries.kind === "existing") throw new Error("make pods needs no USE_EXISTING_CLUSTER");
+  const programs = await buildModule(nodeModule, { report: say });
+  const debian = await debianPrograms(podRuntime, say);
   const { images } = await buildImage(join(work, "image"), say);
   // Node.js as the container that holds the network of a pod: no other program is needed.
   const [Node = ""] = runConfig().Entrypoint;

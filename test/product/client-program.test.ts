@@ -3,16 +3,18 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { clientBundle } from "../support/bundle.ts";
-import { compiled, compilerRuns } from "../support/cli-form.ts";
+import { compiledClient } from "../support/compiled-client.ts";
 import { repository } from "../support/install.ts";
+import { orMissing, present } from "../support/prepared.ts";
+import { skippedWithout } from "../support/skipped.ts";
 import { api, unique } from "../support/policy-request.ts";
 import { cliEnvironment, cliForm, runCli } from "../support/run-cli.ts";
 
-const report = (line: string) => void process.stderr.write(`${line}\n`);
-const canCompile = inject("cli") !== undefined && compilerRuns(report);
+const program = await orMissing(compiledClient(() => {}));
 
-describe.skipIf(!canCompile)("the client as bundle and as compiled program", () => {
+const isRun = skippedWithout(program);
+
+describe.skipIf(inject("cli") === undefined)("the client in both forms", isRun, () => {
   const directory = mkdtempSync(join(tmpdir(), "client-program-"));
   const name = unique("program");
   let forms: Readonly<Record<"bundle" | "program", readonly string[]>>;
@@ -30,9 +32,8 @@ describe.skipIf(!canCompile)("the client as bundle and as compiled program", () 
       "tsconfig.json": '{"compilerOptions":{"paths":{"node:https":["./p.cjs"]}}}\n',
       "p.cjs": 'console.log("PLANTED");\n',
     };
+    forms = { bundle: cliForm().words, program: [present(program)] };
     for (const [file, text] of Object.entries(files)) writeFileSync(join(directory, file), text);
-    const { words } = compiled(await clientBundle(report), directory);
-    forms = { bundle: cliForm().words, program: words };
     await api.create("/apis/management.service/v1/namespaces/default/sharedsecrets", {
       apiVersion: "management.service/v1",
       kind: "SharedSecret",

@@ -5,11 +5,7 @@ import { requesterHash } from "../../src/domain/grants/granted-names.ts";
 import { derivedName } from "../../src/domain/shared-secret/derived-role.ts";
 import { collectionOf, kinds, objectOf, type KindName } from "../support/crd-requests.ts";
 import { eventually } from "../support/eventually.ts";
-import {
-  startHealthScripts,
-  type HealthScripts,
-  shippedScripts,
-} from "../support/health-scripts.ts";
+import { startHealthScripts, shippedScripts } from "../support/health-scripts.ts";
 import { allowRequesters, changesIn, make, type OwnKind } from "../support/keys-and-tokens.ts";
 import { becomes } from "../support/becomes.ts";
 import {
@@ -29,13 +25,14 @@ import {
   sharedSecretPath,
   type Place,
 } from "../support/shared-secret-requests.ts";
+import { isMissing, orMissing, present } from "../support/prepared.ts";
+import { skippedWithout } from "../support/skipped.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { isRefusedByDead, putDeadWebhook, type WebhookScope } from "./foreign-webhook.ts";
 import { dataOf, makeSecret, makeSynced, to } from "./sync-fixture.ts";
 
 const report = (line: string) => void process.stderr.write(`Argo CD health: ${line}\n`);
-const scripts: HealthScripts | undefined = await startHealthScripts(report);
-if (scripts === undefined) report("skipped: Go is not installed (https://go.dev/dl)");
+const scripts = await orMissing(startHealthScripts(report));
 
 const requesters = unique("requesters");
 const alice: Caller = { user: "alice", groups: ["devs", requesters] };
@@ -45,14 +42,14 @@ const cleanUps: (() => Promise<unknown>)[] = [];
 beforeAll(() => allowRequesters(requesters));
 
 afterAll(async () => {
-  scripts?.stop();
+  if (!isMissing(scripts)) scripts.stop();
   for (const cleanUp of cleanUps) await cleanUp();
   expectNoTrouble();
 });
 
 /** What Argo CD shows for an object from the API server. */
 async function healthOf(object: unknown): Promise<unknown> {
-  return (await scripts?.healthOf(object)) ?? "no scripts";
+  return present(scripts).healthOf(object);
 }
 
 const readyOf = (object: unknown) =>
@@ -284,7 +281,7 @@ async function showsReady({ reason, status, arrange: bringAbout }: Case): Promis
   expect(await healthOf(object)).toEqual({ status, message: readyOf(object)?.message });
 }
 
-describe.skipIf(scripts === undefined)("in Argo CD", { concurrent: true }, () => {
+describe("in Argo CD", { concurrent: true, ...skippedWithout(scripts) }, () => {
   it("every kind has a script, and there is no other script", () => {
     expect(Object.keys(shippedScripts()).sort()).toEqual(
       Object.keys(kinds)
@@ -351,9 +348,9 @@ describe.skipIf(scripts === undefined)("in Argo CD", { concurrent: true }, () =>
   it.each(sharedSecrets)("a SharedSecret with the reason $reason is $status", showsReady);
 });
 
-describe.skipIf(scripts === undefined || !inject("hasPolicies"))(
+describe.skipIf(!inject("hasPolicies"))(
   "in Argo CD, with the policies that record requesters",
-  { concurrent: true },
+  { concurrent: true, ...skippedWithout(scripts) },
   () => {
     it.each(accessKeys)("an OwnedAccessKey with the reason $reason is $status", showsReady);
 

@@ -10,6 +10,8 @@ import { eventually } from "../support/eventually.ts";
 import { issuerCa } from "../support/gateway-address.ts";
 import { allowRequesters, make, viewOf } from "../support/keys-and-tokens.ts";
 import { api, unique, type Caller } from "../support/policy-request.ts";
+import { isMissing, type Missing, orMissing, present } from "../support/prepared.ts";
+import { skippedWithout } from "../support/skipped.ts";
 import { startVerifier, type TokenVerifier, verifierNames } from "../support/token-verifiers.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
 
@@ -25,12 +27,10 @@ const now = (): number => Math.floor(Date.now() / 1000);
 // The verifiers reach the issuer by the name of its Service, as from within a cluster.
 const routes = { [`${new URL(issuer).hostname}:443`]: inject("controller").issuerUrl };
 const proxy = await startConnectProxy(routes);
-const verifiers = new Map<string, TokenVerifier>();
+const verifiers = new Map<string, TokenVerifier | Missing>();
 for (const name of verifierNames) {
   const report = (line: string) => void process.stderr.write(`${name}: ${line}\n`);
-  const started = await startVerifier(name, proxy.url, { report });
-  if ("missing" in started) report(`skipped, it verifies no token: ${started.missing}`);
-  else verifiers.set(name, started);
+  verifiers.set(name, await orMissing(startVerifier(name, proxy.url, { report })));
 }
 
 let ca: string;
@@ -98,7 +98,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  for (const verifier of verifiers.values()) verifier.stop();
+  for (const verifier of verifiers.values()) if (!isMissing(verifier)) verifier.stop();
   await proxy.stop();
   expectNoTrouble();
 });
@@ -106,9 +106,9 @@ afterAll(async () => {
 describe.skipIf(!inject("hasPolicies")).each(verifierNames)("%s", (name) => {
   const verifier = verifiers.get(name);
   const verify = async (token: string, trusted = ca): Promise<unknown> =>
-    verifier?.verify({ issuer, audience, ca: trusted, token });
+    present(verifier)?.verify({ issuer, audience, ca: trusted, token });
 
-  describe.skipIf(verifier === undefined)("with what it discovers at the issuer", () => {
+  describe("with what it discovers at the issuer", skippedWithout(verifier), () => {
     it("accepts a token, with its claims", async () => {
       const { name, token } = await mint();
       expect(await verify(token)).toMatchObject({

@@ -7,6 +7,7 @@ import { type KnownKey, makeKey } from "../support/key-request.ts";
 import { KeptSockets, endServer } from "../support/local-server.ts";
 import { arrange, bind, patchTypes, unique } from "../support/policy-request.ts";
 import { makeRunningPod } from "../support/running-pod.ts";
+import { skippedWithout } from "../support/skipped.ts";
 import { gatewayKnows } from "../support/ways-in.ts";
 
 // kube-apiserver sends nothing to a loopback address.
@@ -16,8 +17,9 @@ const address = Object.values(networkInterfaces())
 
 const admins = unique("admins");
 
-describe.skipIf(inject("gateway") === undefined || address === undefined)(
+describe.skipIf(address === undefined)(
   "the 401 of a backend behind kube-apiserver",
+  skippedWithout(inject("kubelet")),
   () => {
     const arrived: string[] = [];
     const sockets = new KeptSockets();

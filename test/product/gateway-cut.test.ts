@@ -12,6 +12,7 @@ import { allowRequesters } from "../support/keys-and-tokens.ts";
 import type { RunningPod } from "../support/pod-requests.ts";
 import { api, bind, unique } from "../support/policy-request.ts";
 import { makeRunningPod } from "../support/running-pod.ts";
+import { skippedWithout } from "../support/skipped.ts";
 import {
   cutEnd,
   openStatus,
@@ -153,117 +154,111 @@ async function expectCut(
 /** Ends the access of a key; the result returns when it ended, on the clock of `performance`. */
 type Lose = () => Promise<() => Promise<number>>;
 
-describe.skipIf(inject("gateway") === undefined)(
-  `a stream ends beside ${crowdSize} watches`,
-  () => {
-    const crowd: ClientHttp2Session[] = [];
-    let opened = 0;
-    let isComplete = false;
-    let pod: RunningPod;
+describe(`a stream ends beside ${crowdSize} watches`, skippedWithout(inject("kubelet")), () => {
+  const crowd: ClientHttp2Session[] = [];
+  let opened = 0;
+  let isComplete = false;
+  let pod: RunningPod;
 
-    beforeAll(async () => {
-      await bind({ kind: "Group", name: editors }, "edit");
-      await allowRequesters(editors);
-      pod = await makeRunningPod();
-      await merge(namespacePath(pod), {
-        metadata: { labels: { "management.service/project": "cut" } },
+  beforeAll(async () => {
+    await bind({ kind: "Group", name: editors }, "edit");
+    await allowRequesters(editors);
+    pod = await makeRunningPod();
+    await merge(namespacePath(pod), {
+      metadata: { labels: { "management.service/project": "cut" } },
+    });
+    await Promise.all(crowdOf.map(openCrowd));
+    await eventually(() => opened === crowdSize, { what: "all watches to be open" });
+    isComplete = true;
+  });
+  afterAll(() => {
+    isComplete = true;
+    crowd.forEach((session) => session.destroy());
+  });
+
+  /** One key after the other: a replica that only makes connections would not serve. */
+  async function openCrowd(size: number, replica: number): Promise<void> {
+    for (let made = 0; made < size; made += streamsOfKey) await openCrowdOfKey(replica);
+  }
+
+  /**
+   * Watches with a key of a user of their own, over one connection; a replica that is too busy to
+   * prove its cache ends some, which are opened again until all are open.
+   */
+  async function openCrowdOfKey(replica: number): Promise<void> {
+    const { key } = await makeKey({ spec: { user: unique("crowd"), groups: [editors] } });
+    await eventually(() => knownAt(key, replica), { what: "the key to work" });
+    const session = connect(gatewayUrl(replica).origin, { ca: inject("gateway")?.ca });
+    session.on("error", () => {});
+    crowd.push(session);
+    let mine = 0;
+    const open = (): void => {
+      if (isComplete || session.destroyed) return;
+      const stream = session.request({
+        ":path": watchPath(management, pod),
+        authorization: `Bearer ${key}`,
       });
-      await Promise.all(crowdOf.map(openCrowd));
-      await eventually(() => opened === crowdSize, { what: "all watches to be open" });
-      isComplete = true;
-    });
-    afterAll(() => {
-      isComplete = true;
-      crowd.forEach((session) => session.destroy());
-    });
-
-    /** One key after the other: a replica that only makes connections would not serve. */
-    async function openCrowd(size: number, replica: number): Promise<void> {
-      for (let made = 0; made < size; made += streamsOfKey) await openCrowdOfKey(replica);
-    }
-
-    /**
-     * Watches with a key of a user of their own, over one connection; a replica that is too busy to
-     * prove its cache ends some, which are opened again until all are open.
-     */
-    async function openCrowdOfKey(replica: number): Promise<void> {
-      const { key } = await makeKey({ spec: { user: unique("crowd"), groups: [editors] } });
-      await eventually(() => knownAt(key, replica), { what: "the key to work" });
-      const session = connect(gatewayUrl(replica).origin, { ca: inject("gateway")?.ca });
-      session.on("error", () => {});
-      crowd.push(session);
-      let mine = 0;
-      const open = (): void => {
-        if (isComplete || session.destroyed) return;
-        const stream = session.request({
-          ":path": watchPath(management, pod),
-          authorization: `Bearer ${key}`,
-        });
-        const count = (change: 1 | -1): void => {
-          mine += change;
-          opened += change;
-        };
-        stream.on("error", () => {});
-        stream.once("response", ({ ":status": status }) => {
-          if (status !== 200) return;
-          count(1);
-          stream.once("close", () => count(-1));
-        });
-        stream.once("close", () => void setTimeout(open, 1_000).unref());
-        stream.resume();
+      const count = (change: 1 | -1): void => {
+        mine += change;
+        opened += change;
       };
-      for (let at = 0; at < streamsOfKey; at += 1) open();
-      await eventually(() => mine === streamsOfKey, { what: `${streamsOfKey} watches to be open` });
-    }
-
-    const loseAccess = async ({ name, spec = {}, action, code }: Loss): Promise<void> => {
-      const key = await makeKey({ spec: { user: "alice", groups: [editors], ...spec } });
-      const streams = await openAll(key.key, pod);
-      const lose: Lose = async () => {
-        await action?.(key, pod);
-        return action === undefined ? () => endOfKey(key) : instantOf(performance.now());
-      };
-      await expectCut(streams, { name, code, lose });
+      stream.on("error", () => {});
+      stream.once("response", ({ ":status": status }) => {
+        if (status !== 200) return;
+        count(1);
+        stream.once("close", () => count(-1));
+      });
+      stream.once("close", () => void setTimeout(open, 1_000).unref());
+      stream.resume();
     };
+    for (let at = 0; at < streamsOfKey; at += 1) open();
+    await eventually(() => mine === streamsOfKey, { what: `${streamsOfKey} watches to be open` });
+  }
 
-    it.each(losses.filter(({ action }) => action !== undefined))("$name", async (loss) => {
-      await loseAccess(loss);
-      expect(opened).toBe(crowdSize);
-    });
-    // These wait at the same time.
-    it.concurrent.each(losses.filter(({ action }) => action === undefined))(
-      "$name",
-      async (loss) => {
-        await loseAccess(loss);
-        expect(opened).toBe(crowdSize);
-      },
-    );
+  const loseAccess = async ({ name, spec = {}, action, code }: Loss): Promise<void> => {
+    const key = await makeKey({ spec: { user: "alice", groups: [editors], ...spec } });
+    const streams = await openAll(key.key, pod);
+    const lose: Lose = async () => {
+      await action?.(key, pod);
+      return action === undefined ? () => endOfKey(key) : instantOf(performance.now());
+    };
+    await expectCut(streams, { name, code, lose });
+  };
 
-    it("when the key that its key was made with is disabled", async () => {
-      const parent = await makeKey({ spec: { user: "alice", groups: [editors] } });
-      const [name, text] = [unique("child"), `child-${unique("x").repeat(3)}`];
-      const isMade = async () => {
-        const { status } = await askGateway({
-          ...{ method: "POST", path: keysPath, key: parent.key },
-          headers: { "content-type": "application/json" },
-          body: JSON.stringify({
-            metadata: { name },
-            spec: { key: text, user: "alice", groups: [editors] },
-          }),
-        });
-        return status === 201;
-      };
-      await eventually(isMade, { what: "the child key to be made" });
-      const streams = await openAll(text, pod);
-      const lose: Lose = async () => {
-        await merge(parent.path, { spec: { disabled: true } });
-        return instantOf(performance.now());
-      };
-      await expectCut(streams, { name: "when the parent key is disabled", code: 401, lose });
-      expect(opened).toBe(crowdSize);
-    });
-  },
-);
+  it.each(losses.filter(({ action }) => action !== undefined))("$name", async (loss) => {
+    await loseAccess(loss);
+    expect(opened).toBe(crowdSize);
+  });
+  // These wait at the same time.
+  it.concurrent.each(losses.filter(({ action }) => action === undefined))("$name", async (loss) => {
+    await loseAccess(loss);
+    expect(opened).toBe(crowdSize);
+  });
+
+  it("when the key that its key was made with is disabled", async () => {
+    const parent = await makeKey({ spec: { user: "alice", groups: [editors] } });
+    const [name, text] = [unique("child"), `child-${unique("x").repeat(3)}`];
+    const isMade = async () => {
+      const { status } = await askGateway({
+        ...{ method: "POST", path: keysPath, key: parent.key },
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({
+          metadata: { name },
+          spec: { key: text, user: "alice", groups: [editors] },
+        }),
+      });
+      return status === 201;
+    };
+    await eventually(isMade, { what: "the child key to be made" });
+    const streams = await openAll(text, pod);
+    const lose: Lose = async () => {
+      await merge(parent.path, { spec: { disabled: true } });
+      return instantOf(performance.now());
+    };
+    await expectCut(streams, { name: "when the parent key is disabled", code: 401, lose });
+    expect(opened).toBe(crowdSize);
+  });
+});
 
 const instantOf = (instant: number) => () => Promise.resolve(instant);
 

@@ -13,6 +13,7 @@ import { becomes } from "../support/becomes.ts";
 import { api, bind, unique } from "../support/policy-request.ts";
 import type { RunningPod } from "../support/pod-requests.ts";
 import { makeRunningPod } from "../support/running-pod.ts";
+import { skippedWithout } from "../support/skipped.ts";
 
 const patience = { every: 50 } as const;
 const editors = unique("editors");
@@ -41,8 +42,9 @@ const losses = [
   },
 ];
 
-describe.skipIf(inject("gateway") === undefined).each(streamProtocols)(
+describe.each(streamProtocols)(
   "a connection to a pod over $protocol ends",
+  skippedWithout(inject("kubelet")),
   ({ protocol, env }) => {
     const directory = mkdtempSync(join(tmpdir(), "latchkey-streams-"));
     const started: KubectlProcess[] = [];

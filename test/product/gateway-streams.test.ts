@@ -11,11 +11,13 @@ import { becomes } from "../support/becomes.ts";
 import { bind, unique } from "../support/policy-request.ts";
 import type { RunningPod } from "../support/pod-requests.ts";
 import { makeRunningPod } from "../support/running-pod.ts";
+import { skippedWithout } from "../support/skipped.ts";
 
 const editors = unique("editors");
 
-describe.skipIf(inject("gateway") === undefined).each(streamProtocols)(
+describe.each(streamProtocols)(
   "kubectl through the gateway over $protocol",
+  skippedWithout(inject("kubelet")),
   ({ env }) => {
     const directory = mkdtempSync(join(tmpdir(), "latchkey-streams-"));
     const started: KubectlProcess[] = [];

@@ -1,6 +1,7 @@
 import type { TestProject } from "vitest/node";
 import { clientBundle } from "../support/bundle.ts";
-import { type CliForm, compiled, compilerRuns, plugin } from "../support/cli-form.ts";
+import { type CliForm, plugin } from "../support/cli-form.ts";
+import { compiledClient } from "../support/compiled-client.ts";
 import type { ControlPlane } from "../support/control-plane-handle.ts";
 import { asData, type StartedControlPlane } from "../support/control-plane.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
@@ -8,6 +9,7 @@ import { startFakeKubelet } from "../support/fake-kubelet.ts";
 import { gatewayCa } from "../support/gateway-address.ts";
 import { awaitStamps, startPrepared } from "../support/install-latchkey.ts";
 import { type ControllerProcess, startController } from "../support/latchkey-process.ts";
+import { isMissing, type Missing, orMissing } from "../support/prepared.ts";
 import { gatewayArgs, type Product, startProduct } from "../support/product.ts";
 import { enforcesOwnerReferences } from "../support/program-flags.ts";
 import { servesOwnKinds, trustFiles } from "../support/trust.ts";
@@ -45,8 +47,6 @@ export interface GatewayHandle {
   /** The CA of their certificates, in PEM. */
   ca: string;
   logs: readonly string[];
-  /** The port of the fake kubelet; tests create its nodes. */
-  kubeletPort: number;
 }
 
 /** The client of the run, and what it talks to. */
@@ -68,6 +68,8 @@ declare module "vitest" {
     webhook: WebhookHandle | undefined;
     /** The gateways; undefined where no control plane can be started for them. */
     gateway: GatewayHandle | undefined;
+    /** The port of the fake kubelet behind the gateway, whose nodes tests create; or why not. */
+    kubelet: number | Missing;
     /** The client of the run; undefined where no API server, or no compiler, runs for it. */
     cli: CliHandle | undefined;
   }
@@ -89,6 +91,7 @@ interface Running {
   readonly whole?: {
     readonly product: Product;
     readonly gateway: GatewayHandle;
+    readonly kubelet: number | Missing;
     /** The API server that asks the webhook about keys. */
     readonly authenticating: ControlPlane;
   };
@@ -98,14 +101,15 @@ interface Running {
 const report = (line: string) => void process.stderr.write(`control plane: ${line}\n`);
 
 async function startWhole(): Promise<Running> {
-  const kubelet = await startFakeKubelet(report);
-  const stops = [() => kubelet.stop()];
+  const found = await orMissing(startFakeKubelet(report));
+  const kubelet = isMissing(found) ? undefined : found;
+  const stops = [async () => kubelet?.stop()];
   const stop = async () => {
     for (const each of stops.splice(0).toReversed()) await each();
   };
   try {
     const product = await startProduct(report, {
-      controlPlane: { extraApiServerFlags: kubelet.apiServerFlags },
+      controlPlane: { extraApiServerFlags: kubelet?.apiServerFlags ?? [] },
       controller: controllerArgs,
       webhook: [`--quota-keys=${quota.keys}`, `--quota-exempt=${quota.exempt}`],
       gateways: [gatewayArgs, gatewayArgs],
@@ -122,10 +126,15 @@ async function startWhole(): Promise<Running> {
       metricsUrls: gateways.map(({ url }) => url),
       ca: await gatewayCa(controlPlane),
       logs: gateways.map(({ log }) => log),
-      kubeletPort: kubelet.port,
     };
     const stamps = { hasPolicies: true, isStampedByWebhook: product.stampedBy === "webhook" };
-    return { controller, controlPlane, stamps, whole: { product, gateway, authenticating }, stop };
+    const whole = {
+      product,
+      gateway,
+      authenticating,
+      kubelet: isMissing(found) ? found : found.port,
+    };
+    return { controller, controlPlane, stamps, whole, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -163,6 +172,7 @@ export async function setup(project: TestProject): Promise<void> {
   project.provide("webhook", undefined);
   project.provide("gateway", undefined);
   project.provide("cli", undefined);
+  project.provide("kubelet", { missing: "no gateway runs beside an existing cluster" });
   const shared = (globalThis.latchkeyProduct ??= { users: 0, running: undefined });
   shared.users += 1;
   shared.running ??= hasDedicatedClusters ? startWhole() : startControllerAlone();
@@ -176,18 +186,18 @@ export async function setup(project: TestProject): Promise<void> {
   project.provide("isStampedByWebhook", stamps.isStampedByWebhook);
   project.provide("controller", auditLog === undefined ? handle : { ...handle, auditLog });
   if (whole === undefined) return;
-  const { product, gateway, authenticating } = whole;
+  const { product, gateway, kubelet, authenticating } = whole;
   const { webhook } = product;
   project.provide("gateway", gateway);
+  project.provide("kubelet", kubelet);
   project.provide("webhook", {
     ...{ webhookUrl: webhook.webhookUrl, url: webhook.url, log: webhook.log },
     auditLog: auditLog ?? "",
   });
-  if (isProgram && !compilerRuns(report)) return;
-  const bundled = await clientBundle(report);
-  const form = isProgram
-    ? compiled(bundled, authenticating.directory)
-    : plugin([process.execPath, bundled], authenticating.directory);
+  const words = isProgram
+    ? [await compiledClient(report)]
+    : [process.execPath, await clientBundle(report)];
+  const form = plugin(words, authenticating.directory);
   project.provide("cli", {
     ...{ ...form, isProgram, latchkey: product.program },
     ...{ gatewayUrl: gateway.urls[0] ?? "", gatewayCa: gateway.ca },

@@ -2,7 +2,8 @@ import { execFileSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
 import { controlPlaneModule } from "./control-plane-module.ts";
-import { buildModule, findGo } from "./go-module.ts";
+import { buildModule } from "./go-module.ts";
+import { MissingError } from "./prepared.ts";
 
 /** The programs of a dedicated control plane; envtest archives have no controller manager. */
 export interface Binaries {
@@ -38,10 +39,12 @@ export async function findOrBuildControlPlane(
 ): Promise<ControlPlaneSource> {
   if (env.USE_EXISTING_CLUSTER === "true") return { kind: "existing", kubectl: kubectlOnPath() };
   if (env.KUBEBUILDER_ASSETS) return binariesIn(env.KUBEBUILDER_ASSETS);
-  const module = controlPlaneModule(env);
-  const go = findGo(module, env);
-  if (go === undefined) throw new Error(ways);
-  return binariesIn(await buildModule(module, go, { report, env }));
+  try {
+    return binariesIn(await buildModule(controlPlaneModule(env), { report, env }));
+  } catch (error) {
+    if (error instanceof MissingError) throw new Error(ways, { cause: error });
+    throw error;
+  }
 }
 
 function binariesIn(directory: string): Binaries {

@@ -13,9 +13,10 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { takeLock, type TakenLock } from "./lock-file.ts";
+import { preparedDirectory } from "./prepared.ts";
 import { describeExit, logTail, startTiedChild } from "./tied-child.ts";
 
-const progressEveryMs = 10_000;
+const progressEveryMs = 30_000;
 const mostHoursOfUse = 2;
 
 /** A directory that a command fills once. */
@@ -49,11 +50,16 @@ export interface BuildDeps {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-/** Fills a directory unless it is cached; returns it. */
+/**
+ * Fills a directory unless it is cached; returns it. A test gets what was prepared before it:
+ * nothing is built then.
+ */
 export async function buildOnce(
   build: CachedBuild,
   { report, env = process.env }: BuildDeps,
 ): Promise<string> {
+  const prepared = preparedDirectory(build.name, env);
+  if (prepared !== undefined) return prepared;
   const directory = cacheDirectory(build, env);
   if (existsSync(directory)) {
     const now = new Date();
@@ -118,12 +124,12 @@ async function buildInto(
   const log = `${directory}.log`;
   rmSync(draft, { recursive: true, force: true });
   rmSync(log, { force: true });
-  report(`building the ${build.name}, once (some ${build.takes} on 2 cores)`);
+  report(`${build.name}: some ${build.takes} on 2 cores, once`);
   const { words, cwd, env } = build.command(draft);
   const child = startTiedChild(words, { cwd, env, log, removeWithParent: draft });
   const progress = setInterval(() => {
     const lines = readFileSync(log, "utf8").split("\n");
-    report(`still building after ${seconds(begun)} s: ${build.progress(lines)}`);
+    report(`${build.name}: ${seconds(begun)} s, ${build.progress(lines)}`);
   }, progressEveryMs);
   const exit = await child.exited;
   clearInterval(progress);
@@ -135,7 +141,7 @@ async function buildInto(
   }
   build.finish?.(draft);
   renameSync(draft, directory);
-  report(`built the ${build.name} in ${seconds(begun)} s, kept in ${directory}`);
+  report(`${build.name}: made in ${seconds(begun)} s, kept in ${directory}`);
 }
 
 function seconds(begun: number): number {

@@ -3,9 +3,11 @@ import { renameSync } from "node:fs";
 import { join } from "node:path";
 import { goEnv, type GoModule } from "./go-module.ts";
 
+const newest = "1.37";
+
 /** The Go module of each supported minor version; the newest is the default. */
 const modules: ReadonlyMap<string, string> = new Map([
-  ["1.37", "controlplane"],
+  [newest, "controlplane"],
   ["1.36", "controlplane-1.36"],
   ["1.35", "controlplane-1.35"],
 ]);
@@ -14,16 +16,17 @@ const modules: ReadonlyMap<string, string> = new Map([
  * The programs of the control plane that KUBERNETES_MINOR selects: etcd, kube-apiserver,
  * kube-controller-manager and kubectl; throws for an unsupported version.
  */
-export function controlPlaneModule({ KUBERNETES_MINOR: minor = "" }: NodeJS.ProcessEnv): GoModule {
-  const name = modules.get(minor === "" ? "1.37" : minor);
-  if (name === undefined)
+export function controlPlaneModule({ KUBERNETES_MINOR }: NodeJS.ProcessEnv): GoModule {
+  const minor = KUBERNETES_MINOR || newest;
+  const module = modules.get(minor);
+  if (module === undefined)
     throw new Error(
       `KUBERNETES_MINOR=${minor} is not supported; must be one of ${[...modules.keys()].join(", ")}`,
     );
-  const directory = join(import.meta.dirname, name);
+  const directory = join(import.meta.dirname, module);
   return {
     directory,
-    name: "control plane",
+    name: minor === newest ? "control plane" : `control plane ${minor}`,
     takes: "5 minutes",
     packages: "tool",
     linkerFlags: (env) => versionFlags(kubernetesVersion(directory, env)),

@@ -4,6 +4,9 @@ import { buildOnce } from "./cached-build.ts";
 
 const program = join(import.meta.dirname, "unpack-debian.ts");
 
+/** What a kubelet needs to run pods. */
+export const podRuntime = ["containerd", "runc", "containernetworking-plugins", "libseccomp2"];
+
 /**
  * The directory into which Debian packages were unpacked, once: their programs need no installation
  * and no root. Rejects if the apt sources of this machine do not serve them.

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "./eventually.ts";
-import { buildModule, findGo, type GoModule } from "./go-module.ts";
+import { buildModule, type GoModule } from "./go-module.ts";
 import { logTail, startTiedChild } from "./tied-child.ts";
 
 /**
@@ -17,18 +17,17 @@ export interface FakeKubelet {
   stop(): Promise<void>;
 }
 
-const kubeletModule: GoModule = {
+/** The program of the fake kubelet. */
+export const kubeletModule: GoModule = {
   directory: join(import.meta.dirname, "kubelet"),
   name: "fake kubelet",
   takes: "1 minute",
   packages: ".",
 };
 
-/** Starts a fake kubelet, and builds it if necessary; needs Go. */
+/** Starts a fake kubelet, and builds it if necessary. */
 export async function startFakeKubelet(report: (line: string) => void): Promise<FakeKubelet> {
-  const go = findGo(kubeletModule, process.env);
-  if (go === undefined) throw new Error("the fake kubelet needs Go (https://go.dev/dl)");
-  const programs = await buildModule(kubeletModule, go, { report });
+  const programs = await buildModule(kubeletModule, { report });
   const directory = mkdtempSync(join(tmpdir(), "latchkey-kubelet-"));
   const log = join(directory, "kubelet.log");
   const child = startTiedChild([join(programs, "kubelet"), `--directory=${directory}`], {

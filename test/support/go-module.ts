@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type BuildDeps, buildOnce } from "./cached-build.ts";
+import { MissingError, preparedDirectory } from "./prepared.ts";
 
 const buildFlags = ["-trimpath"];
 
@@ -22,16 +23,12 @@ export interface GoModule {
 }
 
 /** A usable Go toolchain: its version and the platform it builds for. */
-export interface Go {
-  version: string;
-  platform: string;
+interface Go {
+  readonly version: string;
+  readonly platform: string;
 }
 
-/** The Go toolchain on PATH for a module; undefined if there is none. */
-export function findGo(
-  { directory }: Pick<GoModule, "directory">,
-  env: NodeJS.ProcessEnv,
-): Go | undefined {
+function findGo(directory: string, env: NodeJS.ProcessEnv): Go {
   try {
     const names = ["env", "GOVERSION", "GOOS", "GOARCH"];
     const answer = execFileSync("go", names, {
@@ -43,15 +40,22 @@ export function findGo(
     const [version = "", os = "", architecture = ""] = answer.trim().split("\n");
     return { version, platform: `${os}-${architecture}` };
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (error instanceof Error && "code" in error && error.code === "ENOENT")
+      throw new MissingError("Go is not installed (https://go.dev/dl)");
     throw new Error(`go is on PATH but does not work here: ${String(error)}`, { cause: error });
   }
 }
 
-/** Builds a module's programs unless they are cached; returns their directory. */
-export async function buildModule(module: GoModule, go: Go, deps: BuildDeps): Promise<string> {
+/**
+ * Builds a module's programs unless they are cached; returns their directory. Throws a MissingError
+ * if Go is not installed.
+ */
+export async function buildModule(module: GoModule, deps: BuildDeps): Promise<string> {
   const { directory, name, takes, packages, finish } = module;
   const { env = process.env } = deps;
+  const prepared = preparedDirectory(name, env);
+  if (prepared !== undefined) return prepared;
+  const go = findGo(directory, env);
   const build = {
     name,
     takes,

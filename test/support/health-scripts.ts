@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { load } from "js-yaml";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
-import { buildModule, findGo, type GoModule } from "./go-module.ts";
+import { buildModule, type GoModule } from "./go-module.ts";
 import { repository } from "./install.ts";
 import { startLineProgram } from "./line-program.ts";
 
@@ -13,22 +13,17 @@ export interface HealthScripts {
   stop(): void;
 }
 
-const luaModule: GoModule = {
+/** The interpreter. */
+export const luaModule: GoModule = {
   directory: join(import.meta.dirname, "lua-health"),
   name: "Lua of Argo CD",
   takes: "20 seconds",
   packages: ".",
 };
 
-/** Starts the interpreter, and builds it if necessary; undefined if Go is not installed. */
-export async function startHealthScripts(
-  report: (line: string) => void,
-): Promise<HealthScripts | undefined> {
-  const go = findGo(luaModule, process.env);
-  if (go === undefined) return undefined;
-  const program = startLineProgram([
-    join(await buildModule(luaModule, go, { report }), "lua-health"),
-  ]);
+/** Starts the interpreter, and builds it if necessary. */
+export async function startHealthScripts(report: (line: string) => void): Promise<HealthScripts> {
+  const program = startLineProgram([join(await buildModule(luaModule, { report }), "lua-health")]);
   const scripts = shippedScripts();
   return {
     async healthOf(object) {

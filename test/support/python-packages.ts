@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { type BuildDeps, buildOnce } from "./cached-build.ts";
+import { MissingError } from "./prepared.ts";
 
 /** A Python program with pinned packages, which are installed once and cached. */
 export interface PythonProgram {
@@ -18,13 +19,10 @@ export interface PythonProgram {
 
 /** A command, and the environment in which Python finds the packages of its program. */
 export interface PythonCommand {
+  /** The directory of the packages. */
+  readonly packages: string;
   readonly words: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-}
-
-/** Why a program cannot run on this machine. */
-export interface Missing {
-  readonly missing: string;
 }
 
 const oldest = [3, 11];
@@ -35,15 +33,19 @@ print(sys.executable, sys.version, sysconfig.get_platform(), sep="\\0")`;
 
 /**
  * Installs the packages of a program unless they are cached. It needs no root and changes nothing
- * outside of the cache; packages must have the pinned hashes.
+ * outside of the cache; packages must have the pinned hashes. Throws a MissingError if there is no
+ * Python.
  */
 export async function pythonCommand(
-  { directory, file, name, takes }: PythonProgram,
+  program: PythonProgram,
   { report, env = process.env }: BuildDeps,
-): Promise<PythonCommand | Missing> {
+): Promise<PythonCommand> {
+  const { directory, file, name, takes } = program;
   const python = await findPython(env);
   if (python === undefined)
-    return { missing: `Python ${oldest.join(".")} with pip is not installed (https://python.org)` };
+    throw new MissingError(
+      `Python ${oldest.join(".")} with pip is not installed (https://python.org)`,
+    );
   const requirements = join(directory, "requirements.txt");
   const build = {
     name,
@@ -56,15 +58,12 @@ export async function pythonCommand(
     }),
     progress: (lines: readonly string[]) => lines.at(-2) ?? "",
   };
-  try {
-    const packages = await buildOnce(build, { report, env });
-    return {
-      words: [python.executable, join(directory, file)],
-      env: { ...env, PYTHONPATH: packages },
-    };
-  } catch (error) {
-    return { missing: String(error) };
-  }
+  const packages = await buildOnce(build, { report, env });
+  return {
+    packages,
+    words: [python.executable, join(directory, file)],
+    env: { ...env, PYTHONPATH: packages },
+  };
 }
 
 /** Wheels only: a machine without a compiler installs the same as others. */

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { buildModule, findGo, type GoModule } from "./go-module.ts";
+import { buildModule, type GoModule } from "./go-module.ts";
 import { startLineProgram } from "./line-program.ts";
 
 /** A request as kube-apiserver receives it. */
@@ -26,12 +26,10 @@ export const oracleModule: GoModule = {
   packages: ".",
 };
 
-/** Starts the oracle, and builds it if necessary; undefined if Go is not installed. */
+/** Starts the oracle, and builds it if necessary. */
 export async function startRequestInfoOracle(
   report: (line: string) => void,
-): Promise<RequestInfoOracle | undefined> {
-  const go = findGo(oracleModule, process.env);
-  if (go === undefined) return undefined;
-  const programs = await buildModule(oracleModule, go, { report });
+): Promise<RequestInfoOracle> {
+  const programs = await buildModule(oracleModule, { report });
   return startLineProgram([join(programs, "oracle")]);
 }

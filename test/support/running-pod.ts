@@ -1,12 +1,14 @@
 import { inject } from "vitest";
 import { eventually } from "./eventually.ts";
 import { type RunningPod, runningPodRequests } from "./pod-requests.ts";
+import { isMissing } from "./prepared.ts";
 import { arrange, makeNamespace, patchTypes, unique } from "./policy-request.ts";
 
 /** Creates a namespace and a pod in it, bound to a node of the fake kubelet. */
 export async function makeRunningPod(): Promise<RunningPod> {
   const pod = { namespace: await makeNamespace(), name: unique("pod") };
-  const node = { name: unique("node"), kubeletPort: inject("gateway")?.kubeletPort };
+  const port = inject("kubelet");
+  const node = { name: unique("node"), kubeletPort: isMissing(port) ? undefined : port };
   const requests = runningPodRequests(pod, node);
   await arrange(requests.node);
   // The controller manager creates the default service account of a new namespace.

@@ -1,8 +1,9 @@
 import { join } from "node:path";
-import { buildModule, findGo, type GoModule } from "./go-module.ts";
+import { buildModule, type GoModule } from "./go-module.ts";
 import { type LineProgram, startLineProgram } from "./line-program.ts";
 
-const textReaders: GoModule = {
+/** The program behind the readers. */
+export const readersModule: GoModule = {
   directory: join(import.meta.dirname, "text-readers"),
   name: "text readers",
   takes: "20 seconds",
@@ -11,13 +12,9 @@ const textReaders: GoModule = {
 
 /**
  * Starts the program that reads derived texts with godotenv, Compose and encoding/json, and builds
- * it if necessary; undefined if Go is not installed.
+ * it if necessary.
  */
-export async function startTextReaders(
-  report: (line: string) => void,
-): Promise<LineProgram | undefined> {
-  const go = findGo(textReaders, process.env);
-  if (go === undefined) return undefined;
-  const programs = await buildModule(textReaders, go, { report });
+export async function startTextReaders(report: (line: string) => void): Promise<LineProgram> {
+  const programs = await buildModule(readersModule, { report });
   return startLineProgram([join(programs, "text-readers")]);
 }

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { BuildDeps } from "./cached-build.ts";
-import { buildModule, findGo, type GoModule } from "./go-module.ts";
+import { buildModule, type GoModule } from "./go-module.ts";
 import { startLineProgram } from "./line-program.ts";
-import { type Missing, pythonCommand, type PythonProgram } from "./python-packages.ts";
+import { pythonCommand, type PythonProgram } from "./python-packages.ts";
 
 /** A token, and the issuer and audience that it must have; the CA is that of the issuer, in PEM. */
 export interface TokenQuestion {
@@ -25,14 +25,16 @@ export interface TokenVerifier {
 /** The names of the libraries; kube-apiserver has an older version of go-oidc. */
 export const verifierNames = ["go-oidc", "PyJWT"] as const;
 
-const goModule: GoModule = {
+/** The verifier of go-oidc. */
+export const goOidcModule: GoModule = {
   directory: join(import.meta.dirname, "oidc-verifier"),
   name: "token verifier in Go",
   takes: "20 seconds",
   packages: ".",
 };
 
-const pythonProgram: PythonProgram = {
+/** The verifier of PyJWT. */
+export const pyJwtProgram: PythonProgram = {
   directory: join(import.meta.dirname, "jwt-verifier"),
   file: "verifier.py",
   name: "token verifier in Python",
@@ -47,9 +49,8 @@ export async function startVerifier(
   name: (typeof verifierNames)[number],
   proxy: string,
   deps: BuildDeps,
-): Promise<TokenVerifier | Missing> {
-  const command = await (name === "go-oidc" ? goCommand(deps) : pythonCommand(pythonProgram, deps));
-  if ("missing" in command) return command;
+): Promise<TokenVerifier> {
+  const command = await (name === "go-oidc" ? goCommand(deps) : pythonCommand(pyJwtProgram, deps));
   // Some libraries prefer the lower case, others the upper case.
   const proxies = { HTTPS_PROXY: proxy, https_proxy: proxy, NO_PROXY: "", no_proxy: "" };
   const program = startLineProgram(command.words, { ...command.env, ...proxies });
@@ -61,7 +62,5 @@ export async function startVerifier(
 
 async function goCommand(deps: BuildDeps) {
   const { env = process.env } = deps;
-  const go = findGo(goModule, env);
-  if (go === undefined) return { missing: "Go is not installed (https://go.dev/dl)" };
-  return { words: [join(await buildModule(goModule, go, deps), "oidc-verifier")], env };
+  return { words: [join(await buildModule(goOidcModule, deps), "oidc-verifier")], env };
 }

@@ -1,7 +1,8 @@
 import { join } from "node:path";
-import { buildModule, findGo, type GoModule } from "./go-module.ts";
+import { buildModule, type GoModule } from "./go-module.ts";
 
-const module: GoModule = {
+/** Helm, and crane of go-containerregistry. */
+export const toolsModule: GoModule = {
   directory: join(import.meta.dirname, "tools"),
   name: "release tools",
   takes: "3 minutes",
@@ -14,18 +15,8 @@ export interface ReleaseTools {
   readonly crane: string;
 }
 
-/** Whether the programs can be had; reports what is skipped if not. */
-export function hasTools(report: (line: string) => void): boolean {
-  const has = findGo(module, process.env) !== undefined;
-  if (!has) report("the charts are not rendered with helm: Go, which builds it, is not installed");
-  return has;
-}
-
-/** Finds the programs, and builds them if necessary; throws if Go is not installed. */
+/** Finds the programs, and builds them if necessary. */
 export async function findOrBuildTools(report: (line: string) => void): Promise<ReleaseTools> {
-  const go = findGo(module, process.env);
-  if (go === undefined)
-    throw new Error("helm and crane are built with Go; install Go (https://go.dev/dl)");
-  const programs = await buildModule(module, go, { report });
+  const programs = await buildModule(toolsModule, { report });
   return { helm: join(programs, "helm"), crane: join(programs, "crane") };
 }

@@ -18,6 +18,7 @@ import {
 import { bindClusterRole } from "../support/latchkey-objects.ts";
 import { startExecClient } from "../support/exec-client.ts";
 import type { LineProgram } from "../support/line-program.ts";
+import { isMissing, type Missing, orMissing } from "../support/prepared.ts";
 import { allowRequesters } from "../support/scenario-play.ts";
 import { get } from "../support/cluster-connection.ts";
 
@@ -29,7 +30,7 @@ describe.skipIf(!hasDedicatedClusters)("the exec plugin of kubectl latchkey", ()
   let kubeconfig: string;
   /** A line for each time that client-go runs the plugin. */
   let calls: string;
-  let clientGo: LineProgram | undefined;
+  let clientGo: LineProgram | Missing | undefined;
 
   beforeAll(async () => {
     fixture = await startDirectFixture(async (central) => {
@@ -60,19 +61,20 @@ describe.skipIf(!hasDedicatedClusters)("the exec plugin of kubectl latchkey", ()
     mkdirSync(counting);
     const script = `#!/bin/sh\necho called >> ${calls}\nexec ${join(bin, "kubectl-latchkey")} "$@"\n`;
     writeFileSync(join(counting, "kubectl-latchkey"), script, { mode: 0o755 });
-    clientGo = await startExecClient(kubeconfig, {
+    const starting = startExecClient(kubeconfig, {
       env: { ...env, PATH: `${counting}:${PATH}` },
       report: (line) => void process.stderr.write(`exec client: ${line}\n`),
     });
+    clientGo = await orMissing(starting);
   });
   afterAll(async () => {
-    clientGo?.stop();
+    if (!isMissing(clientGo)) clientGo?.stop();
     await fixture?.stop();
   });
 
   it("keeps kubectl and a client-go program working over three expiries", async ({ skip }) => {
     const client = clientGo;
-    if (client === undefined) return skip("Go is not installed");
+    if (client === undefined || isMissing(client)) return skip(client?.missing);
     const { kubectl } = fixture.central.controlPlane;
     const kubectlName = () =>
       run(kubectl, ["auth", "whoami", "-o", "jsonpath={.status.userInfo.username}"], {

@@ -7,11 +7,7 @@ import { findKustomize } from "../../release/chart/kustomize.ts";
 import { packageChart } from "../../release/chart/package.ts";
 import { installationPage } from "../dev/doc-pages.ts";
 import { clientBundle } from "../support/bundle.ts";
-import {
-  type ChartCluster,
-  type ChartProcesses,
-  startChartCluster,
-} from "../dedicated/chart-cluster.ts";
+import { type ChartCluster, type ChartProcesses, startChartCluster } from "./chart-cluster.ts";
 import { plugin } from "../support/cli-form.ts";
 import {
   type DedicatedCluster,

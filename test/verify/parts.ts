@@ -10,13 +10,11 @@ export interface Part {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-const vitest = (...projects: readonly string[]): readonly string[] => [
-  ...["npx", "vitest", "run"],
-  ...projects.map((project) => `--project=${project}`),
-];
 const script = (name: string, ...args: readonly string[]): readonly string[] => [
   ...["npm", "run", "--silent", name, "--", ...args],
 ];
+const vitest = (...projects: readonly string[]): readonly string[] =>
+  script("test", ...projects.map((project) => `--project=${project}`));
 
 /** The parts in the order in which they run; together they take little more than an hour on 2 cores. */
 export function parts(seed: string): readonly Part[] {

@@ -45,6 +45,7 @@ import { eventually } from "../support/eventually.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { FakeStateSecret } from "../support/revoked-list-fixture.ts";
 import { allowRequesters } from "../support/scenario-play.ts";
+import { isMissing, orMissing } from "../support/prepared.ts";
 import { StrictVerifier } from "../support/strict-verifier.ts";
 import { startVerifier, type TokenVerifier } from "../support/token-verifiers.ts";
 
@@ -232,8 +233,8 @@ beforeAll(async () => {
   const report = (line: string) => void process.stderr.write(`go-oidc: ${line}\n`);
   const proxy = await startConnectProxy({});
   stopProxy = () => proxy.stop();
-  const started = await startVerifier("go-oidc", proxy.url, { report });
-  if ("missing" in started) report(`skipped, it verifies no token: ${started.missing}`);
+  const started = await orMissing(startVerifier("go-oidc", proxy.url, { report }));
+  if (isMissing(started)) report(`it verifies no token: ${started.missing}`);
   else goOidc = started;
 });
 

@@ -1,6 +1,6 @@
 import { parse } from "dotenv";
 import fc from "fast-check";
-import { describe, expect, test, afterAll, beforeAll } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { annotations } from "../../../src/api/names.ts";
 import { parseEnvFile } from "../../../src/cli/kubectl/secrets/env-file.ts";
 import {
@@ -9,9 +9,9 @@ import {
   derivedText,
   type SyncFormat,
 } from "../../../src/domain/sync/sync-format.ts";
-import type { LineProgram } from "../../support/line-program.ts";
 import { runs } from "../../support/property-runs.ts";
 import { hostileTexts, sourcedByShell } from "../../support/sourced-by-shell.ts";
+import { isMissing, orMissing } from "../../support/prepared.ts";
 import { startTextReaders } from "../../support/text-readers.ts";
 
 const { syncFormat, syncFormatFrom, syncFormatKey, syncSecretType } = annotations;
@@ -97,12 +97,9 @@ describe("the option sync-format", () => {
 
 type Values = Readonly<Record<string, string | Uint8Array>>;
 
-let go: LineProgram | undefined;
-beforeAll(async () => {
-  go = await startTextReaders((line) => void process.stderr.write(`${line}\n`));
-  if (go === undefined) process.stderr.write("without Go, only the parsers of Node are compared\n");
-}, 600_000);
-afterAll(() => go?.stop());
+/** Without Go, only the parsers of Node are compared. */
+const go = await orMissing(startTextReaders(() => {}));
+afterAll(() => isMissing(go) || go.stop());
 
 function derive(kind: SyncFormat["kind"], values: Values, from: SyncFormat["from"] = []) {
   return derivedText({ kind, key: "x", from }, Object.keys(values), (key) => {
@@ -118,7 +115,7 @@ function reasonOf(derived: ReturnType<typeof derive>): string {
 
 /** What each Go parser reads. */
 async function readByGo(form: string, text: string): Promise<readonly unknown[]> {
-  const [answers = []] = (await go?.ask([{ form, text }])) ?? [];
+  const [answers = []] = isMissing(go) ? [] : await go.ask([{ form, text }]);
   return Array.isArray(answers) ? answers : [];
 }
 

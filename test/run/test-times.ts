@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isRecord, listAt, numberAt, stringAt } from "../../src/api/parse.ts";
-import { repository } from "./install.ts";
+import { repository } from "../support/install.ts";
 
 const names = ["check", "unit", "cluster", "product", "product-keys", "dedicated"];
 const slowest = 20;

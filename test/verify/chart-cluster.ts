@@ -9,7 +9,7 @@ import { findHelm } from "../support/helm.ts";
 import { kubectl } from "../support/kubectl.ts";
 import type { ControllerProcess, WebhookProcess } from "../support/latchkey-process.ts";
 import { webhookHost } from "../support/trust.ts";
-import { packageCharts } from "./chart-fixture.ts";
+import { packageCharts } from "../dedicated/chart-fixture.ts";
 
 /** The processes of an installation, which run beside a control plane without nodes. */
 export interface ChartProcesses {

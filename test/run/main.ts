@@ -1,22 +1,26 @@
 /*
  * Runs vitest for `make test`, with the arguments of this program. Everything that the tests write is
  * in one temporary directory, which is removed however the run ends; their processes end with it,
- * because each is tied to the one that started it.
+ * because each is tied to the one that started it. What the tests need is prepared before the first.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { filesOfRun, prepareFor } from "./prepare.ts";
+import { type Prepared, preparedVariable } from "../support/prepared.ts";
 
-const directory = mkdtempSync(join(tmpdir(), "latchkey-test-"));
 const given = process.argv.slice(2);
 // test/cluster/ wants no controller: on an existing cluster, all other tests run after it.
-const isShared =
-  process.env.USE_EXISTING_CLUSTER === "true" && !given.some((arg) => arg.startsWith("--project"));
-const runs = isShared
-  ? ["cluster", "!cluster"].map((name) => [`--project=${name}`, "--passWithNoTests"])
-  : [[]];
+const hasProjects = given.some((arg) => arg.startsWith("--project"));
+const runs =
+  process.env.USE_EXISTING_CLUSTER === "true" && !hasProjects
+    ? ["cluster", "!cluster"].map((name) => [`--project=${name}`, "--passWithNoTests"])
+    : [[]];
+const everyChange = hasProjects ? [] : ["--project=!verify*"];
+const prepared = await prepare();
+const directory = mkdtempSync(join(tmpdir(), "latchkey-test-"));
 let child: ChildProcess | undefined;
 
 function killAll(signal: NodeJS.Signals): void {
@@ -36,9 +40,9 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
 
 let code = 0;
 for (const projects of runs) {
-  const vitest = spawn("vitest", ["run", "--project=!verify*", ...projects, ...given], {
+  const vitest = spawn("vitest", ["run", ...everyChange, ...projects, ...given], {
     stdio: "inherit",
-    env: { ...process.env, TMPDIR: directory },
+    env: { ...process.env, TMPDIR: directory, [preparedVariable]: JSON.stringify(prepared) },
     // A group of its own: a worker outlives a vitest that is stopped by a signal.
     detached: true,
   });
@@ -61,3 +65,14 @@ for (let tries = 0; tries < 20; tries++) {
   if (!existsSync(directory) && tries > 3) break;
 }
 process.exitCode = stopped === undefined ? code : 128 + constants.signals[stopped];
+
+/** Makes what the tests need; ends this program if there is no control plane for them. */
+async function prepare(): Promise<Prepared> {
+  try {
+    const files = filesOfRun([...everyChange, ...given]);
+    return await prepareFor(files, (line) => process.stderr.write(`${line}\n`));
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exit(1);
+  }
+}

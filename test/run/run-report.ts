@@ -1,0 +1,66 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Reporter, SerializedError, TestCase, TestModule } from "vitest/node";
+import { repository } from "../support/install.ts";
+import { reportLines, type Skipped } from "./report-lines.ts";
+
+/** The file in which a run writes its report, and fails if a test is skipped unexpectedly. */
+const reportFile = process.env["LATCHKEY_REPORT"];
+const expectedFile = join(repository, "test/support/expected-skips.txt");
+
+/**
+ * Prints why tests were skipped. Where LATCHKEY_REPORT names a file, writes what failed, what was
+ * skipped and the counts to it, and fails a run that skips a test that expected-skips.txt lacks.
+ */
+export default class RunReport implements Reporter {
+  #hasFilter = false;
+
+  onInit({ config }: Parameters<NonNullable<Reporter["onInit"]>>[0]): void {
+    this.#hasFilter = config.testNamePattern !== undefined;
+  }
+
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[]): void {
+    // A filter of names skips all other tests.
+    if (this.#hasFilter) return;
+    const { lines, unexpected, counts } = reportLines({
+      skipped: modules.flatMap((module) => [...module.children.allTests("skipped")].map(skippedOf)),
+      failed: [...modules.flatMap(failuresOf), ...errors.map(({ message }) => message)],
+      passed: modules.flatMap((module) => [...module.children.allTests("passed")]).length,
+      expected: readFileSync(expectedFile, "utf8"),
+    });
+    if (reportFile === undefined) {
+      const skipped = lines.filter((line) => line.startsWith("skipped"));
+      return void process.stderr.write(skipped.map((line) => `${line}\n`).join(""));
+    }
+    writeFileSync(reportFile, `${[...lines, ...unexpected, counts].join("\n")}\n`);
+    if (unexpected.length > 0) process.exitCode = 1;
+  }
+}
+
+/** A test that was skipped; the reason is its own, that of a suite around it, or unknown. */
+function skippedOf(test: TestCase): Skipped {
+  const result = test.result();
+  const note = result.state === "skipped" ? result.note : undefined;
+  let reason = note ?? test.meta().skipped;
+  for (let at: TestCase["parent"] = test.parent; reason === undefined; at = at.parent) {
+    reason = at.meta().skipped;
+    if (at.type === "module") break;
+  }
+  return {
+    file: test.module.relativeModuleId,
+    name: test.fullName,
+    reason: reason ?? "the test gives no reason",
+  };
+}
+
+function failuresOf(module: TestModule): readonly string[] {
+  const first = (message: string) => message.split("\n").slice(0, 8).join("\n    ");
+  const failed = [...module.children.allTests("failed")].map((test) => {
+    const [error] = test.result().errors ?? [];
+    return `${module.relativeModuleId} > ${test.fullName}\n    ${first(error?.message ?? "")}`;
+  });
+  const around = module
+    .errors()
+    .map(({ message }) => `${module.relativeModuleId}\n    ${first(message)}`);
+  return [...failed, ...around];
+}

@@ -1,0 +1,71 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { loadAll } from "js-yaml";
+import { describe, expect, it } from "vitest";
+import { listAt, recordAt, stringsAt } from "../../src/api/parse.ts";
+import { trustFlags } from "../../src/domain/webhook/trust-config.ts";
+import { buildModule } from "../support/go-module.ts";
+import { repository } from "../support/install.ts";
+import { kindConfigModule } from "../support/kind-config.ts";
+import { orMissing, present } from "../support/prepared.ts";
+import { skippedWithout } from "../support/skipped.ts";
+
+/** Where the files of kube-apiserver are in the node. */
+const inNode = "/etc/kubernetes/latchkey";
+const file = join(repository, "config", "kind", "cluster.yaml");
+const programs = await orMissing(buildModule(kindConfigModule, { report: () => {} }));
+
+describe("config/kind/cluster.yaml", skippedWithout(programs), () => {
+  const directory = mkdtempSync(join(tmpdir(), "kind-config-"));
+  const kubeadmFile = join(directory, "kubeadm.yaml");
+
+  /** The result of kind's own code for the configuration of kubeadm in a node. */
+  const kubeadmConfig = (path: string, version = "v1.36.3") =>
+    spawnSync(join(present(programs), "kind-config"), [path, version], { encoding: "utf8" });
+
+  const kubeadm = (...args: string[]) =>
+    spawnSync(join(present(programs), "kubeadm"), [...args, `--config=${kubeadmFile}`], {
+      encoding: "utf8",
+      env: { ...process.env, KUBEADM_INIT_DRYRUN_DIR: directory },
+    });
+
+  it.each(["v1.34.0", "v1.36.3", "v1.37.0"])(
+    "is a cluster of kind that kubeadm accepts for %s",
+    (version) => {
+      const { stdout, stderr } = kubeadmConfig(file, version);
+      expect(stderr).toBe("");
+      writeFileSync(kubeadmFile, stdout);
+      expect(kubeadm("config", "validate")).toMatchObject({ status: 0, stdout: "ok\n" });
+    },
+  );
+
+  it.each([
+    ["extraMounts", "extraMount", "field extraMount not found in type v1alpha4.Node"],
+    ["role: control-plane", "role: control", `"control" is not a valid node role`],
+  ])("is refused by kind with %s misspelled", (right, wrong, message) => {
+    const misspelled = join(directory, "cluster.yaml");
+    writeFileSync(misspelled, readFileSync(file, "utf8").replace(right, wrong));
+    expect(kubeadmConfig(misspelled)).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining(message),
+    });
+  });
+
+  it("gives kube-apiserver the flags and files of kubectl latchkey trust-config", () => {
+    writeFileSync(kubeadmFile, kubeadmConfig(file).stdout);
+    expect(kubeadm("init", "phase", "control-plane", "apiserver", "--dry-run").status).toBe(0);
+    const [pod] = loadAll(readFileSync(join(directory, "kube-apiserver.yaml"), "utf8"));
+    const spec = recordAt(pod, "spec");
+    const [container] = listAt(spec, "containers");
+    const command = stringsAt(container, "command");
+    expect(command).toEqual(
+      expect.arrayContaining([...trustFlags({ minor: 36, directory: inNode })]),
+    );
+    expect(command.filter((flag) => flag.startsWith("--authorization-mode"))).toEqual([]);
+    expect(listAt(container, "volumeMounts")).toContainEqual({
+      ...{ mountPath: inNode, name: "latchkey", readOnly: true },
+    });
+  });
+});
