@@ -35,12 +35,12 @@ const answerTooLarge = refusal(
 );
 
 /** Pauses between two looks at the object, in milliseconds; the last one repeats. */
-const pausesMs = [20, 40, 80, 100];
-const longestWaitMs = 10_000;
+const pausesMs = [20, 40, 80, 100, 100, 100, 100, 250];
+const longestWaitMs = 30_000;
 
 /**
  * Creates a DirectClusterEndpointToken and answers once it has its token (specification, "HTTP
- * interface"), at the latest after 10 seconds. The gateway needs no right to tokens: it reads the
+ * interface"), at the latest after 30 seconds. The gateway needs no right to tokens: it reads the
  * object as the requester.
  */
 export class TokenMint {
@@ -125,7 +125,7 @@ export class TokenMint {
     let last: Collected | undefined;
     try {
       for (let look = 0; !this.#state.isOver && !late.signal.aborted; look += 1) {
-        const pause = pausesMs[Math.min(look, pausesMs.length - 1)] ?? 100;
+        const pause = pausesMs[Math.min(look, pausesMs.length - 1)] ?? 0;
         await sleep(pause, { clock, signal: late.signal });
         last = await this.#collect("GET", path, {});
         if (last.status === 200 && isMintOver(parsed(last.body))) break;

@@ -66,15 +66,15 @@ describe("the creation of a token", () => {
     expect(names(deps.forwarder.last())).toEqual(["impersonate-user", "impersonate-group"]);
   });
 
-  it("is looked at every 100 ms, for 10 seconds at most", async () => {
+  it("is looked at every 250 ms in the end, for 30 seconds at most", async () => {
     const { deps, exchange } = await minting();
     await answer(deps, 201, pending);
     const began = deps.clock.monotonic();
-    while (!exchange.hasResponded && deps.clock.monotonic() - began < 20_000)
+    while (!exchange.hasResponded && deps.clock.monotonic() - began < 60_000)
       await answer(deps, 200, pending);
     expect([exchange.answer?.status, exchange.text]).toEqual([201, pending]);
-    expect(deps.clock.monotonic() - began).toBeLessThanOrEqual(10_000);
-    expect(deps.forwarder.forwardings.length).toBeLessThan(110);
+    expect(deps.clock.monotonic() - began).toBeLessThanOrEqual(30_000);
+    expect(deps.forwarder.forwardings.length).toBeLessThan(130);
     expect(deps.clock.pending).toBe(0);
   });
 
@@ -84,7 +84,7 @@ describe("the creation of a token", () => {
   ])("is answered with %s", async (_what, status, text, shown) => {
     const { deps, exchange } = await minting();
     await answer(deps, 201, pending);
-    for (let look = 0; look < 110 && !exchange.hasResponded; look += 1)
+    for (let look = 0; look < 400 && !exchange.hasResponded; look += 1)
       await answer(deps, status, text);
     expect([exchange.answer?.status, exchange.text]).toEqual([201, shown]);
   });
