@@ -29,7 +29,7 @@ describe.skipIf(!hasDedicatedClusters)("a kube-apiserver with the flags of confi
     const directory = mkdtempSync(join(tmpdir(), "kind-files-"));
     const trust = join(directory, "trust");
     cpSync(join(repository, "config", "kind", "first-start"), trust, { recursive: true });
-    const extraApiServerFlags = trustFlags({ minor: 36, directory: trust });
+    const extraApiServerFlags = trustFlags(trust);
     const cluster = await startDedicatedCluster({ extraApiServerFlags });
     try {
       const { controlPlane } = cluster;

@@ -119,7 +119,6 @@ export async function trustTokens(
 ): Promise<{ readonly printed: string; readonly flags: readonly string[] }> {
   const { management, issuer, name, args = [], authorizer } = source;
   const files = join(connected.directory, "trust");
-  const { gitVersion } = JSON.parse(await kubectl(connected, ["get", "--raw=/version"]));
   const { stdout: printed } = await runAsAdministrator([
     ...["trust-config", "--authentication"],
     ...(authorizer === undefined
@@ -129,7 +128,7 @@ export async function trustTokens(
           `--webhook-url=${authorizer.webhookUrl}`,
           `--issuer-certificate-authority=${authorizer.issuerAuthority}`,
         ]),
-    ...[`--cluster-name=${name}`, `--kubernetes-version=${gitVersion}`, ...args],
+    ...[`--cluster-name=${name}`, ...args],
     ...[`--issuer=${issuer}`, `--directory=${files}`, `--output=${files}`],
   ]);
   const flags = flagsIn(printed);

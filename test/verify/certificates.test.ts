@@ -71,9 +71,7 @@ const problem = async ({ url }: WebhookProcess) =>
   );
 /** Restarts kube-apiserver with its existing files. */
 const restartApiServer = () =>
-  cluster.controlPlane.restartApiServer(
-    trustFlags({ minor: 36, directory: join(cluster.controlPlane.directory, "trust") }),
-  );
+  cluster.controlPlane.restartApiServer(trustFlags(join(cluster.controlPlane.directory, "trust")));
 
 beforeAll(async () => {
   if (!hasDedicatedClusters) return;

@@ -2,8 +2,6 @@ import { group, tokenExtras } from "../../api/names.ts";
 
 /** How a connected cluster trusts direct tokens. */
 export interface AuthenticationOptions {
-  /** Minor version of Kubernetes 1 of the connected cluster. */
-  readonly minor: number;
   readonly issuer: string;
   /** The URL of the discovery document; undefined if it is below the issuer. */
   readonly discoveryUrl: string | undefined;
@@ -26,32 +24,21 @@ export interface AuthenticationConfiguration {
   readonly jwt: readonly Readonly<Record<string, unknown>>[];
 }
 
-/**
- * The oldest minor version that reads an AuthenticationConfiguration without a feature gate
- * (Kubernetes, "Authenticating").
- */
-export const oldestAuthenticationMinor = 30;
-
 /** The name of the file that kube-apiserver reads. */
 export const authenticationFile = "authentication.yaml";
 
 /** The kind of the file. */
 export const authenticationKind = "AuthenticationConfiguration";
 
-/** Returns the newest `apiVersion` of the file that this minor version reads: v1 since 1.34. */
-function authenticationVersion(minor: number): string {
-  return `apiserver.config.k8s.io/${minor < 34 ? "v1beta1" : "v1"}`;
-}
-
 /**
  * Returns the AuthenticationConfiguration of a cluster that trusts direct tokens and no other
- * issuer. All its fields exist since 1.30.
+ * issuer.
  */
 export function authenticationConfiguration(
   options: AuthenticationOptions,
 ): AuthenticationConfiguration {
   return {
-    apiVersion: authenticationVersion(options.minor),
+    apiVersion: "apiserver.config.k8s.io/v1",
     kind: authenticationKind,
     jwt: [
       {

@@ -20,10 +20,6 @@ const knownVersions: readonly string[] = ["v1alpha1", "v1beta1", "v1"].map(
 /** The maximum number of issuers that kube-apiserver accepts. */
 const mostIssuers = 64;
 
-/** The first minor versions with fields that 1.30 does not know. */
-const anonymousSince = 31;
-const egressSelectorTypeSince = 34;
-
 /**
  * Replaces the entry of our issuer in an existing file, or appends it, and keeps everything else.
  * The result has the `apiVersion` of `ours`; all versions have the same fields.
@@ -31,13 +27,10 @@ const egressSelectorTypeSince = 34;
 export function mergeAuthenticationConfig(
   existing: unknown,
   ours: AuthenticationConfiguration,
-  { minor }: { readonly minor: number },
 ): MergedConfiguration {
   const problem = fileProblem(existing);
   if (!isRecord(existing) || problem !== undefined) return refused(problem ?? notConfiguration);
   const entries = listAt(existing, "jwt").filter(isRecord);
-  const unsupported = unsupportedField(existing, entries, minor);
-  if (unsupported !== undefined) return refused(unsupported);
   const merged = ours.jwt.reduce<readonly Entry[] | string>(
     (before, entry) => (typeof before === "string" ? before : withIssuer(before, entry)),
     entries,
@@ -55,7 +48,7 @@ export function mergeAuthenticationConfig(
 const notConfiguration =
   `is not an ${authenticationKind}; choose the file that ` + "--authentication-config names";
 
-/** What makes a file unusable, whatever our issuer and the version of the cluster are. */
+/** What makes a file unusable, whatever our issuer is. */
 function fileProblem(file: unknown): string | undefined {
   if (!isRecord(file)) return notConfiguration;
   const kind = ownValue(file, "kind");
@@ -73,29 +66,6 @@ function fileProblem(file: unknown): string | undefined {
   return broken === -1
     ? undefined
     : `has no issuer.url in jwt[${broken}]; correct or remove the entry`;
-}
-
-/** A field that the cluster does not know, so that kube-apiserver would refuse the file. */
-function unsupportedField(
-  file: Entry,
-  entries: readonly Entry[],
-  minor: number,
-): string | undefined {
-  if (minor < anonymousSince && Object.hasOwn(file, "anonymous"))
-    return tooNew("anonymous", minor, anonymousSince);
-  const index = entries.findIndex((entry) =>
-    Object.hasOwn(recordAt(entry, "issuer"), "egressSelectorType"),
-  );
-  return minor < egressSelectorTypeSince && index !== -1
-    ? tooNew(`jwt[${index}].issuer.egressSelectorType`, minor, egressSelectorTypeSince)
-    : undefined;
-}
-
-function tooNew(field: string, minor: number, since: number): string {
-  return (
-    `has ${field}, which Kubernetes 1.${minor} does not know; remove it, or set ` +
-    `--kubernetes-version to 1.${since} or later if the cluster has it`
-  );
 }
 
 /**

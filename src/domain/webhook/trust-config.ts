@@ -1,19 +1,7 @@
 import { extras } from "../../api/names.ts";
 import { directTokenExtras } from "../endpoint-token/token-extras.ts";
 
-/** The Kubernetes version and the directory of kube-apiserver's files. */
-interface TrustOptions {
-  /** Minor version of Kubernetes 1. */
-  readonly minor: number;
-  /** The directory of the files on the API server's node. */
-  readonly directory: string;
-}
-
-/**
- * The oldest minor version that reads an AuthorizationConfiguration without a feature gate
- * (Kubernetes, "Authorization").
- */
-export const oldestMinor = 30;
+const configVersion = "apiserver.config.k8s.io/v1";
 
 /** The credentials that the authorizer decides about: those of this cluster, or of another one. */
 type AuthorizedCredential = "access-key" | "direct-token";
@@ -36,15 +24,16 @@ const authorizedExtras: Readonly<Record<AuthorizedCredential, readonly string[]>
 /**
  * Returns the AuthorizationConfiguration: before RBAC, Latchkey's webhook authorizes requests that
  * were made with an access key, or with a direct token, and no others. It denies them or has no
- * opinion; they are denied while it is unavailable. Decisions are cached for one second.
+ * opinion; they are denied while it is unavailable. Decisions are cached for one second. The files
+ * of kube-apiserver are in `directory` of its node.
  */
 export function authorizationConfiguration(
-  { minor, directory }: TrustOptions,
+  directory: string,
   credential: AuthorizedCredential,
 ): object {
   const isOurs = authorizedExtras[credential].map((name) => `'${name}' in request.extra`);
   return {
-    apiVersion: `apiserver.config.k8s.io/${minor < 32 ? "v1beta1" : "v1"}`,
+    apiVersion: configVersion,
     kind: "AuthorizationConfiguration",
     authorizers: [
       {
@@ -74,8 +63,6 @@ function anyOf(conditions: readonly string[]): string {
   return conditions.length === 1 ? conditions.join("") : `(${conditions.join(" || ")})`;
 }
 
-const admissionVersion = "apiserver.config.k8s.io/v1";
-
 /**
  * Returns the AdmissionConfiguration: kube-apiserver presents the client certificates of a
  * kubeconfig to admission webhooks (Kubernetes, "Dynamic Admission Control", Authenticate API
@@ -85,12 +72,12 @@ export function admissionConfiguration(directory: string): object {
   const plugins = ["MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"].map((name) => ({
     name,
     configuration: {
-      apiVersion: admissionVersion,
+      apiVersion: configVersion,
       kind: "WebhookAdmissionConfiguration",
       kubeConfigFile: `${directory}/${trustFiles.admissionWebhooks}`,
     },
   }));
-  return { apiVersion: admissionVersion, kind: "AdmissionConfiguration", plugins };
+  return { apiVersion: configVersion, kind: "AdmissionConfiguration", plugins };
 }
 
 /** The flag of kube-apiserver for the AuthorizationConfiguration. */
@@ -102,8 +89,7 @@ export function authorizationFlag(directory: string): string {
  * Returns the flags of kube-apiserver; `--authorization-mode` must be removed. A TokenReview is
  * cached for 15 s: 5 s by flag, and 10 s always.
  */
-export function trustFlags(options: TrustOptions): readonly string[] {
-  const { directory } = options;
+export function trustFlags(directory: string): readonly string[] {
   return [
     `--authentication-token-webhook-config-file=${directory}/${trustFiles.tokenReview}`,
     "--authentication-token-webhook-version=v1",

@@ -6,7 +6,6 @@ import {
 } from "../../../src/domain/endpoint-token/authentication-configuration.ts";
 
 const terms: AuthenticationOptions = {
-  minor: 36,
   issuer: "https://latchkey.example.com",
   discoveryUrl: undefined,
   certificateAuthority: undefined,
@@ -21,14 +20,9 @@ function jwtOf(more: Partial<AuthenticationOptions> = {}) {
   return authenticationConfiguration({ ...terms, ...more }).jwt[0];
 }
 
-test.each([
-  [30, "apiserver.config.k8s.io/v1beta1"],
-  [33, "apiserver.config.k8s.io/v1beta1"],
-  [34, "apiserver.config.k8s.io/v1"],
-  [36, "apiserver.config.k8s.io/v1"],
-])("the file for 1.%i has version %s", (minor, apiVersion) => {
-  expect(authenticationConfiguration({ ...terms, minor })).toMatchObject({
-    apiVersion,
+test("the file has v1, which every supported version of Kubernetes reads", () => {
+  expect(authenticationConfiguration(terms)).toMatchObject({
+    apiVersion: "apiserver.config.k8s.io/v1",
     kind: "AuthenticationConfiguration",
     jwt: [{}],
   });

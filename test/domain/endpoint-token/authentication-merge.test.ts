@@ -6,22 +6,19 @@ import { authenticationConfiguration } from "../../../src/domain/endpoint-token/
 const issuer = "https://latchkey.example.com";
 const discoveryUrl = "https://oidc.example.com/.well-known/openid-configuration";
 
-function ours(minor: number) {
-  return authenticationConfiguration({
-    minor,
-    issuer,
-    discoveryUrl,
-    certificateAuthority: undefined,
-    audiences: ["management.service/direct/east", "management.service/direct"],
-    maximumTokenTtl: 3600,
-    usernamePrefix: "",
-    groupsPrefix: "",
-    isAuthorized: false,
-  });
-}
+const ours = authenticationConfiguration({
+  issuer,
+  discoveryUrl,
+  certificateAuthority: undefined,
+  audiences: ["management.service/direct/east", "management.service/direct"],
+  maximumTokenTtl: 3600,
+  usernamePrefix: "",
+  groupsPrefix: "",
+  isAuthorized: false,
+});
 
-function merge(existing: unknown, minor = 36) {
-  return mergeAuthenticationConfig(existing, ours(minor), { minor });
+function merge(existing: unknown) {
+  return mergeAuthenticationConfig(existing, ours);
 }
 
 function file(more: object = {}): object {
@@ -36,7 +33,7 @@ function entry(url: string, more: object = {}): object {
   return { issuer: { url, audiences: ["x"], ...more }, claimMappings: { username: {} } };
 }
 
-const entryOfOurs = ours(36).jwt[0];
+const entryOfOurs = ours.jwt[0];
 
 describe("the merged file", () => {
   test.each<[string, object, readonly unknown[]]>([
@@ -74,31 +71,16 @@ describe("the merged file", () => {
     });
   });
 
-  test.each([
-    [33, "v1alpha1", "v1beta1"],
-    [33, "v1", "v1beta1"],
-    [36, "v1alpha1", "v1"],
-    [36, "v1beta1", "v1"],
-  ])("for 1.%i of a file of %s has version %s", (minor, before, after) => {
+  test.each(["v1alpha1", "v1beta1", "v1"])("of a file of %s has version v1", (before) => {
     const existing = file({ apiVersion: `apiserver.config.k8s.io/${before}` });
-    expect(merge(existing, minor)).toMatchObject({
-      content: { apiVersion: `apiserver.config.k8s.io/${after}` },
+    expect(merge(existing)).toMatchObject({
+      content: { apiVersion: "apiserver.config.k8s.io/v1" },
     });
-  });
-
-  test("keeps anonymous since 1.31, where a feature gate enables it", () => {
-    const anonymous = { enabled: true, conditions: [{ path: "/livez" }] };
-    expect(merge(file({ anonymous }), 31)).toMatchObject({ content: { anonymous } });
-  });
-
-  test("keeps egressSelectorType since 1.34", () => {
-    const other = entry("https://a", { egressSelectorType: "cluster" });
-    expect(merge(file({ jwt: [other] }), 34)).toMatchObject({ content: { jwt: [other, {}] } });
   });
 });
 
 describe("a file is refused", () => {
-  test.each<[string, unknown, string, number?]>([
+  test.each<[string, unknown, string]>([
     ["that is a text", "x", "is not an AuthenticationConfiguration"],
     ["that is a list", [], "is not an AuthenticationConfiguration"],
     ["of another kind", file({ kind: "Pod" }), 'has the kind "Pod", not AuthenticationConfig'],
@@ -135,20 +117,8 @@ describe("a file is refused", () => {
       file({ jwt: Array.from({ length: 64 }, (_, index) => entry(`https://${index}`)) }),
       "has 64 issuers, and kube-apiserver accepts 64 with the issuer of direct tokens",
     ],
-    [
-      "with anonymous, for 1.30",
-      file({ anonymous: { enabled: true } }),
-      "has anonymous, which Kubernetes 1.30 does not know",
-      30,
-    ],
-    [
-      "with egressSelectorType, before 1.34",
-      file({ jwt: [entry("https://a"), entry("https://b", { egressSelectorType: "cluster" })] }),
-      "has jwt[1].issuer.egressSelectorType, which Kubernetes 1.33 does not know",
-      33,
-    ],
-  ])("%s", (_rule, existing, problem, minor) => {
-    expect(merge(existing, minor)).toEqual({
+  ])("%s", (_rule, existing, problem) => {
+    expect(merge(existing)).toEqual({
       kind: "refused",
       problem: expect.stringContaining(problem),
     });

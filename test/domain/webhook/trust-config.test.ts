@@ -10,20 +10,9 @@ import {
 const directory = "/etc/kubernetes/latchkey";
 
 describe("the AuthorizationConfiguration", () => {
-  test.each([
-    [30, "apiserver.config.k8s.io/v1beta1"],
-    [31, "apiserver.config.k8s.io/v1beta1"],
-    [32, "apiserver.config.k8s.io/v1"],
-    [36, "apiserver.config.k8s.io/v1"],
-  ])("for 1.%i has version %s", (minor, apiVersion) => {
-    expect(authorizationConfiguration({ minor, directory }, "access-key")).toMatchObject({
-      apiVersion,
-      kind: "AuthorizationConfiguration",
-    });
-  });
-
   test("evaluates only requests with a key, before RBAC, and denies them if Latchkey is unavailable", () => {
-    expect(authorizationConfiguration({ minor: 36, directory }, "access-key")).toMatchObject({
+    expect(authorizationConfiguration(directory, "access-key")).toMatchObject({
+      ...{ apiVersion: "apiserver.config.k8s.io/v1", kind: "AuthorizationConfiguration" },
       authorizers: [
         {
           type: "Webhook",
@@ -48,7 +37,7 @@ describe("the AuthorizationConfiguration", () => {
 });
 
 test("the authorizer of a connected cluster is asked about each request with a direct token", () => {
-  const file = authorizationConfiguration({ minor: 36, directory }, "direct-token");
+  const file = authorizationConfiguration(directory, "direct-token");
   const [expression] = ["token-id", "token-name", "scope"]
     .map((name) => `'management.service/${name}' in request.extra`)
     .reduce<string[]>(
@@ -73,7 +62,7 @@ test("the authorizer of a connected cluster is asked about each request with a d
 });
 
 test("the flags contain the files, and v1 of TokenReview, which is not the default", () => {
-  expect(trustFlags({ minor: 36, directory })).toEqual([
+  expect(trustFlags(directory)).toEqual([
     `--authentication-token-webhook-config-file=${directory}/token-review.kubeconfig`,
     "--authentication-token-webhook-version=v1",
     "--authentication-token-webhook-cache-ttl=5s",

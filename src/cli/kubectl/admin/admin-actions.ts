@@ -1,6 +1,5 @@
 import { cliFieldManager } from "../../../api/names.ts";
 import { type Client, createClient } from "../../../kube/client/client.ts";
-import { serverVersion } from "../../../kube/client/server-version.ts";
 import { printAuthenticationConfig } from "./authentication-config.ts";
 import { rotateSigningKey } from "./rotate-signing-key.ts";
 import { checkTrustConfigOptions } from "./trust-config-options.ts";
@@ -19,13 +18,9 @@ export const trustConfig: Action<"trustConfig"> = async ({ flags }, cli) => {
       clientOf(await cli.connect(flags)).get(resource, ref);
     return printAuthenticationConfig(options, { client: { get }, print });
   }
-  const cluster = await cli.connect(flags);
+  const client = clientOf(await cli.connect(flags));
   const printConfig = options.authentication ? printConnectedConfig : printTrustConfig;
-  return printConfig(options, {
-    client: clientOf(cluster),
-    serverVersion: () => serverVersion(cluster.transport),
-    print,
-  });
+  return printConfig(options, { client, print });
 };
 
 /** `kubectl latchkey rotate-signing-key`. */

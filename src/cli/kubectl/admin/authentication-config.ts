@@ -7,7 +7,6 @@ import {
   type AuthenticationConfiguration,
   authenticationFile,
   authenticationNotes,
-  oldestAuthenticationMinor,
 } from "../../../domain/endpoint-token/authentication-configuration.ts";
 import { addressProblem } from "../../../domain/endpoint-token/issuer-address.ts";
 import { acceptedAudiences } from "../../../domain/endpoint-token/token-audience.ts";
@@ -41,8 +40,8 @@ export async function printAuthenticationConfig(
   { client, print }: AuthenticationConfigDeps,
 ): Promise<void> {
   const { directory, output } = options;
-  const terms = { minor: options.kubernetesVersion ?? 0, authorizationFlag: undefined };
-  const { file, notes } = await authenticationOutput(options, { client, ...terms });
+  const deps = { client, authorizationFlag: undefined };
+  const { file, notes } = await authenticationOutput(options, deps);
   if (output === undefined) print(`# ${directory}/${file.name}\n${file.text}`);
   else writeFiles(output, [file]);
   print(comments(notes));
@@ -50,8 +49,6 @@ export async function printAuthenticationConfig(
 
 /** What decides about the output, beside the options. */
 interface AuthenticationOutputDeps extends Pick<AuthenticationConfigDeps, "client"> {
-  /** Minor version of Kubernetes 1 of the connected cluster. */
-  readonly minor: number;
   /** The flag for the authorizer of Latchkey; undefined without one. */
   readonly authorizationFlag: string | undefined;
 }
@@ -70,25 +67,17 @@ export function comments(lines: readonly string[]): string {
 /** Builds the AuthenticationConfiguration, and the notes about it. */
 export async function authenticationOutput(
   options: TrustConfigOptions,
-  { client, minor, authorizationFlag }: AuthenticationOutputDeps,
+  { client, authorizationFlag }: AuthenticationOutputDeps,
 ): Promise<AuthenticationOutput> {
-  if (minor < oldestAuthenticationMinor)
-    throw new ConfigError(
-      "--kubernetes-version",
-      `1.${minor}`,
-      "is too old; kube-apiserver reads an AuthenticationConfiguration since " +
-        `1.${oldestAuthenticationMinor}`,
-    );
   const address = addressProblem(options);
   if (address !== undefined) throw new ConfigError(address.option, address.value, address.fix);
   const ours = authenticationConfiguration({
     ...options,
     audiences: acceptedAudiences({ ...options, clusterName: connectedClusterName(options) }),
-    minor,
     isAuthorized: authorizationFlag !== undefined,
     certificateAuthority: await certificateAuthority(options, client),
   });
-  const content = options.merge === undefined ? ours : merged(options.merge, ours, minor);
+  const content = options.merge === undefined ? ours : merged(options.merge, ours);
   const text = dump(content, { lineWidth: -1 });
   const hasAnonymous = "anonymous" in content;
   return {
@@ -124,9 +113,9 @@ async function certificateAuthority(
   throw new UsageError(`Secret "${namespace}/${name}" has no valid certificate in ca.crt; ${fix}`);
 }
 
-function merged(path: string, ours: AuthenticationConfiguration, minor: number): object {
+function merged(path: string, ours: AuthenticationConfiguration): object {
   const existing = yamlOf(path, readTextFile({ option: "--merge", path }));
-  const result = mergeAuthenticationConfig(existing, ours, { minor });
+  const result = mergeAuthenticationConfig(existing, ours);
   if (result.kind === "refused") throw new ConfigError("--merge", path, result.problem);
   return result.content;
 }

@@ -1,5 +1,4 @@
 import {
-  ConfigError,
   httpsUrl,
   namePrefix,
   objectName,
@@ -11,13 +10,6 @@ import {
 } from "../../../runtime/config-values.ts";
 import { clusterAudienceOptions, directTokenOptions } from "../../../authn/token-options.ts";
 import { type ConfigOf, flagOf, type OptionTable } from "../../../runtime/options.ts";
-
-const minorVersion: ParseValue<number> = (value, where) => {
-  const minor = Number(/^v?1\.(\d+)(?:\..*)?$/.exec(value)?.[1] ?? Number.NaN);
-  if (Number.isNaN(minor))
-    throw new ConfigError(where, value, "must be a version of Kubernetes, such as 1.36");
-  return minor;
-};
 
 const withoutSlashAtEnd: ParseValue<string> = (value) => value.replace(/\/+$/, "");
 
@@ -105,15 +97,6 @@ export const trustConfigOptions = {
       "if unset, latchkey-webhook, with --authentication too latchkey-direct-authorizer",
     parse: optional(objectName("Service", "latchkey-webhook")),
   },
-  /** Minor version of Kubernetes 1. */
-  kubernetesVersion: {
-    value: "<1.minor>",
-    initial: "",
-    help:
-      "version of kube-apiserver that the files are for; required with --authentication alone; " +
-      "with --authorization, that of the cluster if unset",
-    parse: optional(minorVersion),
-  },
   webhookUrl: {
     value: "<url>",
     initial: "",
@@ -149,7 +132,7 @@ export type TrustConfigOptions = ConfigOf<typeof trustConfigOptions> & {
  * checked.
  */
 export function checkTrustConfigOptions(options: Omit<TrustConfigOptions, "namespace">): void {
-  const { authorization, authentication, kubernetesVersion, webhookUrl } = options;
+  const { authorization, authentication, webhookUrl } = options;
   if (authentication) connectedClusterName(options);
   if (authorization && authentication) {
     if (options.issuerCertificateAuthority !== undefined) return;
@@ -181,11 +164,6 @@ export function checkTrustConfigOptions(options: Omit<TrustConfigOptions, "names
     throw new UsageError(
       "--webhook-url has no effect with --authentication alone; " +
         "remove it, or set --authorization too",
-    );
-  if (kubernetesVersion === undefined)
-    throw new UsageError(
-      "--authentication requires --kubernetes-version, the version of the connected cluster, " +
-        "because the kubeconfig is that of the central cluster",
     );
 }
 

@@ -13,13 +13,11 @@ import type { Client } from "../../../kube/client/client.ts";
 import { writeFiles } from "../private-files.ts";
 import { comments, authenticationOutput } from "./authentication-config.ts";
 import type { TrustConfigOptions } from "./trust-config-options.ts";
-import { authorizedMinor, webhookAccess } from "./webhook-access.ts";
+import { webhookAccess } from "./webhook-access.ts";
 
 /** Dependencies of {@link printTrustConfig}. */
 interface TrustConfigDeps {
   readonly client: Pick<Client, "get">;
-  /** `gitVersion` of the API server. */
-  readonly serverVersion: () => Promise<string>;
   readonly print: (text: string) => void;
 }
 
@@ -29,10 +27,9 @@ interface TrustConfigDeps {
  */
 export async function printTrustConfig(
   options: TrustConfigOptions,
-  { client, serverVersion, print }: TrustConfigDeps,
+  { client, print }: TrustConfigDeps,
 ): Promise<void> {
   const { directory, output, webhookUrl } = options;
-  const terms = { minor: await authorizedMinor(options, serverVersion), directory };
   const access = await webhookAccess(options, "webhook", client);
   const hosts = [
     access.serverName,
@@ -41,7 +38,7 @@ export async function printTrustConfig(
   const files = [
     {
       name: trustFiles.authorization,
-      content: authorizationConfiguration(terms, "access-key"),
+      content: authorizationConfiguration(directory, "access-key"),
     },
     {
       name: trustFiles.tokenReview,
@@ -61,7 +58,7 @@ export async function printTrustConfig(
       "Flags of kube-apiserver; take --authorization-mode away. " +
         "If --admission-control-config-file is",
       `set already, add the plugins in ${trustFiles.admission} to its file instead.`,
-      ...trustFlags(terms),
+      ...trustFlags(directory),
     ]),
   );
 }
@@ -73,16 +70,15 @@ export async function printTrustConfig(
  */
 export async function printConnectedConfig(
   options: TrustConfigOptions,
-  { client, serverVersion, print }: TrustConfigDeps,
+  { client, print }: TrustConfigDeps,
 ): Promise<void> {
   const { directory, output } = options;
-  const minor = await authorizedMinor(options, serverVersion);
   const authentication = await authenticationOutput(options, {
-    ...{ client, minor, authorizationFlag: authorizationFlag(directory) },
+    ...{ client, authorizationFlag: authorizationFlag(directory) },
   });
   const access = await webhookAccess(options, "direct", client);
   const accessReview = webhookKubeconfig(access, webhookPaths.accessReview);
-  const authorization = authorizationConfiguration({ minor, directory }, "direct-token");
+  const authorization = authorizationConfiguration(directory, "direct-token");
   const files = [
     authentication.file,
     { name: trustFiles.authorization, text: yaml(authorization) },

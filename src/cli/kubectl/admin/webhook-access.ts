@@ -1,10 +1,9 @@
 import { certificateSecrets } from "../../../api/names.ts";
 import { recordAt, stringAt } from "../../../api/parse.ts";
 import { resources } from "../../../api/resources.ts";
-import { oldestMinor, type WebhookAccess } from "../../../domain/webhook/trust-config.ts";
+import type { WebhookAccess } from "../../../domain/webhook/trust-config.ts";
 import type { Client } from "../../../kube/client/client.ts";
-import { minorOf } from "../../../kube/client/server-version.ts";
-import { ConfigError, UsageError } from "../../../runtime/config-values.ts";
+import { UsageError } from "../../../runtime/config-values.ts";
 import {
   clientDataOf,
   parseServerCertificates,
@@ -40,23 +39,6 @@ export async function webhookAccess(
     serverName: `${serviceName}.${namespace}.svc`,
     ...clientDataOf(certificates),
   };
-}
-
-/**
- * The minor version that the files are for: the one that is set, else that of the API server.
- * Throws a ConfigError for one that reads no AuthorizationConfiguration.
- */
-export async function authorizedMinor(
-  { kubernetesVersion }: TrustConfigOptions,
-  serverVersion: () => Promise<string>,
-): Promise<number> {
-  const minor = kubernetesVersion ?? minorOf(await serverVersion()) ?? 0;
-  if (minor >= oldestMinor) return minor;
-  throw new ConfigError(
-    "--kubernetes-version",
-    `1.${minor}`,
-    `is too old; kube-apiserver reads an AuthorizationConfiguration since 1.${oldestMinor}`,
-  );
 }
 
 async function certificatesOf(

@@ -17,7 +17,6 @@ test("without options, all values are read from the cluster, and the files are p
     authorization: true,
     authentication: false,
     serviceName: undefined,
-    kubernetesVersion: undefined,
     webhookUrl: undefined,
     issuer: "https://latchkey.latchkey-system.svc",
     audience: "management.service/direct",
@@ -34,24 +33,6 @@ test("without options, all values are read from the cluster, and the files are p
   });
 });
 
-describe("a version of Kubernetes", () => {
-  test.each([
-    ["1.36", 36],
-    ["v1.30.2", 30],
-    ["1.31.0+k3s1", 31],
-  ])("%s is its minor version", (text, minor) => {
-    expect(parse(["--authorization=true", `--kubernetes-version=${text}`]).kubernetesVersion).toBe(
-      minor,
-    );
-  });
-
-  test.each(["36", "2.1", "1.x", "latest"])("is not %s", (text) => {
-    expect(() => parse(["--authorization=true", `--kubernetes-version=${text}`])).toThrow(
-      `"${text}" must be a version of Kubernetes, such as 1.36`,
-    );
-  });
-});
-
 const connected = ["--authentication=true", "--cluster-name=east"];
 
 describe("one sentence refuses", () => {
@@ -59,7 +40,7 @@ describe("one sentence refuses", () => {
     ["no mode", [], "trust-config requires --authorization, which prints"],
     [
       "a connected cluster without its name",
-      ["--authentication=true", "--kubernetes-version=1.36"],
+      ["--authentication=true"],
       "--authentication requires --cluster-name, the name of the connected cluster",
     ],
     [
@@ -68,13 +49,8 @@ describe("one sentence refuses", () => {
       "--authentication with --authorization requires --issuer-certificate-authority",
     ],
     [
-      "a connected cluster of an unknown version",
-      connected,
-      "--authentication requires --kubernetes-version, the version of the connected cluster",
-    ],
-    [
       "the webhook's URL for a connected cluster",
-      [...connected, "--kubernetes-version=1.36", "--webhook-url=https://a"],
+      [...connected, "--webhook-url=https://a"],
       "--webhook-url has no effect with --authentication alone; remove it, or set --authorization too",
     ],
     ...[
@@ -94,7 +70,7 @@ describe("one sentence refuses", () => {
         ],
         [
           `--${option} of Kubernetes`,
-          [...connected, "--kubernetes-version=1.36", `--${option}=system:`],
+          [...connected, `--${option}=system:`],
           "must not begin with system:",
         ],
       ],
@@ -104,11 +80,10 @@ describe("one sentence refuses", () => {
   });
 });
 
-test("both modes have the options of both, and the version of the cluster if it is not set", () => {
+test("both modes have the options of both", () => {
   const both = ["--authorization=true", ...connected, "--issuer-certificate-authority=system"];
   const others = ["--webhook-url=https://a", "--username-prefix=mc:", "--merge=/file"];
   expect(parse([...both, ...others])).toMatchObject({
-    kubernetesVersion: undefined,
     webhookUrl: "https://a",
     usernamePrefix: "mc:",
   });

@@ -26,7 +26,6 @@ beforeAll(async () => {
 });
 
 interface Cluster {
-  readonly version?: string;
   readonly clusterIP?: string;
   readonly hasSecret?: boolean;
   readonly hasService?: boolean;
@@ -34,12 +33,7 @@ interface Cluster {
 
 async function printed(
   argv: readonly string[],
-  {
-    version = "v1.36.3",
-    clusterIP = "10.0.0.7",
-    hasSecret = true,
-    hasService = true,
-  }: Cluster = {},
+  { clusterIP = "10.0.0.7", hasSecret = true, hasService = true }: Cluster = {},
 ): Promise<string> {
   const texts: string[] = [];
   await printTrustConfig(
@@ -55,7 +49,6 @@ async function printed(
           throw new KubeError("x", { code: "NotFound", status: 404 });
         },
       },
-      serverVersion: async () => version,
       print: (text) => texts.push(text),
     },
   );
@@ -123,13 +116,6 @@ describe("the printed configuration", () => {
     );
   });
 
-  test("uses the version of the cluster, or the one that is set", async () => {
-    expect(await printed([], { version: "v1.31.4" })).toContain("apiserver.config.k8s.io/v1beta1");
-    expect(await printed(["--kubernetes-version=1.32"], { version: "v1.31.4" })).toContain(
-      "apiserver.config.k8s.io/v1\n",
-    );
-  });
-
   test("uses the URL that is set, or the cluster IP, also with IPv6", async () => {
     expect(await printed(["--webhook-url=https://latchkey.example.com:8443/"])).toContain(
       "server: https://latchkey.example.com:8443/token-review\n",
@@ -158,12 +144,6 @@ test("writes files that only the owner can read, and prints only the flags", asy
 
 describe("an error says how to fix it", () => {
   test.each<[string, readonly string[], Cluster, string]>([
-    [
-      "for an API server that is too old",
-      [],
-      { version: "v1.29.0" },
-      '"1.29" is too old; kube-apiserver reads an AuthorizationConfiguration since 1.30',
-    ],
     [
       "for a Service without a cluster IP",
       [],
