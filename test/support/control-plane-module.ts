@@ -4,13 +4,15 @@ import { join } from "node:path";
 import { goEnv, type GoModule } from "./go-module.ts";
 
 const newest = "1.37";
-
-/** The Go module of each supported minor version; the newest is the default. */
+/** The Go module of each supported minor version (docs/compatibility.md); the newest is the default. */
 const modules: ReadonlyMap<string, string> = new Map([
   [newest, "controlplane"],
   ["1.36", "controlplane-1.36"],
   ["1.35", "controlplane-1.35"],
 ]);
+
+/** The supported minor versions, the newest first. */
+export const minors: readonly string[] = [...modules.keys()];
 
 /**
  * The programs of the control plane that KUBERNETES_MINOR selects: etcd, kube-apiserver,
@@ -21,7 +23,7 @@ export function controlPlaneModule({ KUBERNETES_MINOR }: NodeJS.ProcessEnv): GoM
   const module = modules.get(minor);
   if (module === undefined)
     throw new Error(
-      `KUBERNETES_MINOR=${minor} is not supported; must be one of ${[...modules.keys()].join(", ")}`,
+      `KUBERNETES_MINOR=${minor} is not supported; must be one of ${minors.join(", ")}`,
     );
   const directory = join(import.meta.dirname, module);
   return {
