@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { dump } from "js-yaml";
 import { isRecord, recordAt, stringAt } from "../../src/api/parse.ts";
+import { oldestMinor } from "../../src/domain/kubernetes-version.ts";
 import { nameOf } from "./kustomize.ts";
 import { type Hole, type Manifest, type Substitutions, templateOf } from "./template.ts";
 import { type Schema, type Value, valuesFile, valuesSchema } from "./value.ts";
@@ -29,8 +30,6 @@ export interface ChartFile {
 export interface Chart {
   readonly name: string;
   readonly description: string;
-  /** The oldest version of Kubernetes, with `-0` for versions with a suffix. */
-  readonly since: string;
   readonly parts: readonly Part[];
   /** Templates that are written by hand, by their names. */
   readonly templates: Readonly<Record<string, string>>;
@@ -65,10 +64,11 @@ export function handWritten(name: string): string {
   return readFileSync(join(import.meta.dirname, name), "utf8");
 }
 
-function metadataOf({ name, description, since }: Chart, version: string): Manifest {
+function metadataOf({ name, description }: Chart, version: string): Manifest {
   return {
     ...{ apiVersion: "v2", name, description, type: "application", version },
-    ...{ appVersion: version, kubeVersion: `>=${since}-0` },
+    // `-0` admits versions with a suffix.
+    ...{ appVersion: version, kubeVersion: `>=1.${oldestMinor}.0-0` },
     annotations: { "artifacthub.io/license": "Apache-2.0" },
   };
 }

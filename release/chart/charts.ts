@@ -80,7 +80,6 @@ function managementChart(kustomize: Kustomize): Chart {
   return {
     name: "latchkey",
     description: "Latchkey: shared secrets, access keys and tokens with an owner and a scope",
-    since: "1.34.0",
     parts: [
       {
         directory: "latchkey",
@@ -138,7 +137,6 @@ function connectedChart(kustomize: Kustomize): Chart {
     name: "latchkey-connected",
     description:
       "What a cluster needs that Latchkey's SharedSecrets, access keys or direct tokens reach",
-    since: "1.33.0",
     parts: [
       { directory: "policies", source: policies },
       {

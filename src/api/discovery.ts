@@ -15,10 +15,7 @@ export interface ServedResource {
   readonly scope: Exclude<ResourceScope, "Unknown">;
 }
 
-/**
- * The media type of aggregated discovery (Kubernetes API concepts, "Aggregated discovery"; served
- * since 1.30).
- */
+/** The media type of aggregated discovery (Kubernetes API concepts, "Aggregated discovery"). */
 export const aggregatedDiscovery =
   "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 

@@ -30,9 +30,9 @@ test("each name that no table has is in src", () => {
   expect(names.filter((name) => !text.includes(name))).toEqual([]);
 });
 
-test("docs/compatibility.md explains each kind of line, in at most 100 lines", () => {
+test("docs/compatibility.md explains each kind of line, in at most 110 lines", () => {
   const page = readFileSync(join(path, "..", "compatibility.md"), "utf8");
   const kinds = [...new Set(listed.map((line) => line.split(" ", 1)[0] ?? ""))];
   expect(kinds.filter((kind) => !page.includes(`\`${kind}\``))).toEqual([]);
-  expect(page.split("\n").length).toBeLessThanOrEqual(100);
+  expect(page.split("\n").length).toBeLessThanOrEqual(110);
 });

@@ -3,22 +3,22 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { connectedPolicies, policyDigest } from "../../src/domain/gateway/connected-policy.ts";
 import { findOrBuildControlPlane } from "../support/binaries.ts";
 import { type Connection, connect, send } from "../support/cluster-connection.ts";
+import { minors } from "../support/control-plane-module.ts";
 import { startControlPlane, type StartedControlPlane } from "../support/control-plane.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import { derivedRequests } from "../support/derived-requests.ts";
 import { eventually } from "../support/eventually.ts";
 import { apply } from "../support/install.ts";
 
-/** The oldest minor version that this kube-apiserver emulates. */
-const oldest = "1.33";
+const emulated = hasDedicatedClusters ? minors.slice(1) : [];
 
-describe.skipIf(!hasDedicatedClusters)(`the policies of a connected cluster of ${oldest}`, () => {
+describe.each(emulated)("the policies of a connected cluster of %s", (minor) => {
   let cluster: StartedControlPlane;
   let connection: Connection;
 
   beforeAll(async () => {
     const source = await findOrBuildControlPlane((line) => void process.stderr.write(`${line}\n`));
-    const extraApiServerFlags = [`--emulated-version=${oldest}`];
+    const extraApiServerFlags = [`--emulated-version=${minor}`];
     cluster = await startControlPlane(source, { extraApiServerFlags });
     await apply(cluster, join("config", "connected-policies"));
     connection = await connect(cluster.adminKubeconfig);

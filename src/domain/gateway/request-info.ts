@@ -187,8 +187,8 @@ const connecting: readonly string[] = ["exec", "attach", "portforward"];
 
 /**
  * The requests that a scope must allow: the request itself and, if it connects to a pod or upgrades
- * the connection, the same with the verb create, which kube-apiserver requires from 1.35 on, with
- * any HTTP method.
+ * the connection, the same with the verb create, which kube-apiserver requires with any HTTP
+ * method.
  */
 export function requiredAccess(
   request: ReviewedRequest,

@@ -8,6 +8,7 @@ import {
 import { listAt, numberAt, recordAt, stringAt } from "../../../api/parse.ts";
 import type { ReportItem, ReportObject } from "../../../api/report.ts";
 import { resources } from "../../../api/resources.ts";
+import { oldestMinor } from "../../../domain/kubernetes-version.ts";
 import { instantOf } from "../../../domain/lifetime.ts";
 import { nameOf } from "../../../domain/report-object.ts";
 import { isKubeError } from "../../../kube/client/kube-error.ts";
@@ -77,8 +78,6 @@ async function runChecks(checked: Checked): Promise<readonly ReportItem[]> {
     ...(await identityItems(checked)),
   ];
 }
-
-const oldestMinor = 34;
 
 async function versionItem({ cluster }: Checked): Promise<ReportItem> {
   const found = await serverVersion(cluster.transport);

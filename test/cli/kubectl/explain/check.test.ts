@@ -19,17 +19,19 @@ interface Changes {
   readonly available?: number | undefined;
   /** Seconds since the Lease was renewed. */
   readonly renewed?: number;
+  /** The version of the API server. */
+  readonly gitVersion?: string;
 }
 
 /** An installation that works but for these changes. */
-function installation({ ofKey = well, renewed = 4, ...changes }: Changes) {
+function installation({ ofKey = well, renewed = 4, gitVersion = "v1.35.0", ...changes }: Changes) {
   const available = "available" in changes ? changes.available : 2;
   const renewTime = new Date(new TestClock().now() - renewed * 1000).toISOString();
   return ({ method, path }: ApiRequest): FakeAnswer => {
     const name = path.split("?")[0]?.split("/").at(-1) ?? "";
     if (method === "POST" && name === "ownedaccesskeys") return ofKey;
     const contents: Readonly<Record<string, unknown>> = {
-      version: { gitVersion: "v1.36.2" },
+      version: { gitVersion },
       v1: { resources: plurals.map((plural) => ({ name: plural })) },
       "latchkey-clusters": { data: { east: "{}", [managementEntry]: "{}" } },
       "latchkey-controller": {
@@ -53,6 +55,13 @@ function installation({ ofKey = well, renewed = 4, ...changes }: Changes) {
 }
 
 test.each<[string, Changes, number, string]>([
+  ["well on the oldest supported version", {}, 0, "Kubernetes v1.35.0 is supported."],
+  [
+    "a problem before it",
+    { gitVersion: "v1.34.9-gke.1" },
+    3,
+    "Kubernetes v1.34.9-gke.1 is too old; Latchkey needs 1.35 or newer.",
+  ],
   ["well beside parts that answer", {}, 0, '"one" holds the Lease and renewed it 4s ago.'],
   ["a problem beside a frozen webhook", { ofKey: frozen }, 3, "context deadline exceeded; look"],
   ["a problem beside a frozen controller", { renewed: 9 }, 3, "does not renew it; look at the log"],
