@@ -1,6 +1,7 @@
 import { createServer, type Server } from "node:http";
 import { networkInterfaces } from "node:os";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { askGateway, openGatewayUpgrade } from "../support/gateway-request.ts";
 import { managementPath } from "../support/gateway-address.ts";
 import { type KnownKey, makeKey } from "../support/key-request.ts";
@@ -66,12 +67,29 @@ describe.skipIf(address === undefined)(
         ...{ method: "POST", path: `${namespace}/endpoints` },
         body: { metadata, subsets: [{ addresses: [{ ip, targetRef }], ports: [{ port }] }] },
       });
+      // Since 1.37 kube-apiserver finds a backend by the EndpointSlices of its Service alone.
+      const slices = `/apis/discovery.k8s.io/v1/namespaces/${pod.namespace}/endpointslices`;
+      await arrange({
+        ...{ method: "POST", path: slices },
+        body: {
+          metadata: { ...metadata, labels: { "kubernetes.io/service-name": service } },
+          ...{
+            addressType: "IPv4",
+            endpoints: [{ addresses: [ip], targetRef }],
+            ports: [{ port }],
+          },
+        },
+      });
       paths = {
         pod: `${managementPath}${path}:${port}/proxy`,
         service: `${managementPath}${namespace}/services/${service}:80/proxy`,
       };
       key = await makeKey({ spec: { user: unique("admin"), groups: [admins] } });
       await gatewayKnows(key);
+      const known = { key: key.key, path: `${paths.service}/public` };
+      await eventually(async () => (await askGateway(known)).status === 200, {
+        what: "kube-apiserver to know the backend",
+      });
     });
     beforeEach(() => void arrived.splice(0));
     afterAll(() => endServer(backend, sockets));
