@@ -31,7 +31,7 @@ describe("config/kind/cluster.yaml", skippedWithout(programs), () => {
       env: { ...process.env, KUBEADM_INIT_DRYRUN_DIR: directory },
     });
 
-  it.each(["v1.35.0", "v1.36.3", "v1.37.2"])(
+  it.each(["v1.35.4", "v1.36.3", "v1.37.2"])(
     "is a cluster of kind that kubeadm accepts for %s",
     (version) => {
       const { stdout, stderr } = kubeadmConfig(file, version);
