@@ -1,7 +1,8 @@
 /*
  * Runs vitest for `make test`, with the arguments of this program. Everything that the tests write is
  * in one temporary directory, which is removed however the run ends; their processes end with it,
- * because each is tied to the one that started it. What the tests need is prepared before the first.
+ * because each is tied to the one that started it. What the tests need is prepared before the first;
+ * with `--prepare-only` nothing else is done.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -11,7 +12,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { filesOfRun, prepareFor } from "./prepare.ts";
 import { type Prepared, preparedVariable } from "../support/prepared.ts";
 
-const given = process.argv.slice(2);
+const prepareOnly = "--prepare-only";
+const given = process.argv.slice(2).filter((argument) => argument !== prepareOnly);
 // test/cluster/ wants no controller: on an existing cluster, all other tests run after it.
 const hasProjects = given.some((arg) => arg.startsWith("--project"));
 const runs =
@@ -20,6 +22,7 @@ const runs =
     : [[]];
 const everyChange = hasProjects ? [] : ["--project=!verify*"];
 const prepared = await prepare();
+if (process.argv.includes(prepareOnly)) process.exit(0);
 const directory = mkdtempSync(join(tmpdir(), "latchkey-test-"));
 let child: ChildProcess | undefined;
 

@@ -1,13 +1,14 @@
 /*
  * Runs what a release must pass in addition to `make test`, part by part: a part also starts if the
- * one before it failed. PARTS selects parts by the beginnings of their names. Prints one table and writes it to
- * dist/verify.txt; the output of each part is in dist/verify/.
+ * one before it failed. PARTS selects parts by the beginnings of their names. What their tests need
+ * is made first. Prints one table and writes it to dist/verify.txt; the output of each part is in
+ * dist/verify/.
  */
 import { spawn } from "node:child_process";
 import { mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { repository } from "../support/install.ts";
-import { type Part, parts } from "./parts.ts";
+import { type Part, parts, preparationOf } from "./parts.ts";
 import { countsIn, tableOf, type Verified } from "../support/verify-report.ts";
 
 const directory = join(repository, "dist", "verify");
@@ -56,7 +57,15 @@ if (unknown.length > 0)
   );
 mkdirSync(directory, { recursive: true });
 const verified: Verified[] = [];
-for (const part of all.filter(({ name }) => wanted.some((start) => name.startsWith(start)))) {
+const chosen = all.filter(({ name }) => wanted.some((start) => name.startsWith(start)));
+const began = performance.now();
+for (const part of chosen) {
+  const command = preparationOf(part);
+  if (stopped || command === undefined) continue;
+  await run({ ...part, name: `prepare-${part.name}`, command });
+}
+say(`prepared in ${Math.round((performance.now() - began) / 1000)} s; dist/verify/prepare-*.log`);
+for (const part of chosen) {
   if (stopped) break;
   say(`${part.name}: ${part.what}; the output is in dist/verify/${part.name}.log`);
   verified.push(await run(part));

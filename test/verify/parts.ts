@@ -11,6 +11,11 @@ export interface Part {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+/** The command that makes what the tests of a part need; undefined if it runs no tests. */
+export function preparationOf({ command }: Part): readonly string[] | undefined {
+  return command.includes("test") ? [...command, "--prepare-only"] : undefined;
+}
+
 const script = (name: string, ...args: readonly string[]): readonly string[] => [
   ...["npm", "run", "--silent", name, "--", ...args],
 ];
