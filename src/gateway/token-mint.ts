@@ -141,10 +141,10 @@ export class TokenMint {
     target: string,
     { body, accept = "application/json" }: { readonly body?: Buffer; readonly accept?: string },
   ): Promise<Collected> {
-    const { user, subprotocols, sharer } = this.#admitted;
+    const { user, sharer } = this.#admitted;
     // Without the key's extras: no scope allows to read tokens, but this one is the answer.
     const asUser = method === "GET" ? { ...user, extra: {} } : user;
-    const sent = forwardedHeaders(this.#exchange.head, { user: asUser, subprotocols });
+    const sent = forwardedHeaders(this.#exchange.head, { ...this.#admitted, user: asUser });
     const headers = fieldsOf(sent)
       .filter(([name]) => !["accept", "accept-encoding", "content-type"].includes(name))
       .flat();

@@ -1,5 +1,7 @@
 import { connect as connectHttp2 } from "node:http2";
 import { Agent, request as httpsRequest } from "node:https";
+import type { Readable } from "node:stream";
+import { constants, createGunzip } from "node:zlib";
 import { inject } from "vitest";
 
 /** A cut takes milliseconds; a busy machine gets a hundred times as long. */
@@ -100,6 +102,13 @@ export function openGatewayUpgrade(request: GatewayRequest, protocol: string): G
   };
 }
 
+/** The text of a body, of which a part is decoded when it arrives. */
+function decoded(body: Readable, headers: GatewayAnswer["headers"]): Readable {
+  if (headers["content-encoding"] !== "gzip") return body.setEncoding("utf8");
+  const plain = createGunzip({ finishFlush: constants.Z_SYNC_FLUSH });
+  return body.pipe(plain.on("error", () => {})).setEncoding("utf8");
+}
+
 function headersOf({ key, headers = {} }: GatewayRequest): Record<string, string> {
   return { ...(key === undefined ? {} : { authorization: `Bearer ${key}` }), ...headers };
 }
@@ -122,7 +131,7 @@ function overHttp1(request: GatewayRequest): ReturnType<typeof openGatewayStream
     },
     (incoming) => {
       headers = incoming.headers;
-      incoming.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+      decoded(incoming, headers).on("data", (chunk: string) => (text += chunk));
       incoming.on("error", () => {});
       incoming.on("close", () =>
         ended.resolve({ at: performance.now(), isWhole: incoming.complete }),
@@ -158,9 +167,9 @@ function overHttp2(request: GatewayRequest): ReturnType<typeof openGatewayStream
   let isReset = false;
   stream.on("response", (found) => {
     headers = found;
+    decoded(stream, headers).on("data", (chunk: string) => (text += chunk));
     opened.resolve(Number(found[":status"]));
   });
-  stream.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
   stream.on("error", (error) => {
     isReset = true;
     opened.reject(error);

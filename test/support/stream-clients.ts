@@ -21,10 +21,14 @@ export interface StreamClient {
 export function streamClients(prefix: string): readonly StreamClient[] {
   const podPath = (pod: RunningPod) =>
     `${prefix}/api/v1/namespaces/${pod.namespace}/pods/${pod.name}`;
-  const overBoth = (name: string, pathOf: (pod: RunningPod) => string): readonly StreamClient[] =>
+  const overBoth = (
+    name: string,
+    pathOf: (pod: RunningPod) => string,
+    headers = {},
+  ): readonly StreamClient[] =>
     [false, true].map((http2) => ({
       name: `${name} over ${http2 ? "HTTP/2" : "HTTP/1.1"}`,
-      open: (at, pod) => openGatewayStream({ ...at, http2, path: pathOf(pod) }),
+      open: (at, pod) => openGatewayStream({ ...at, http2, path: pathOf(pod), headers }),
     }));
   const overWebSocket = (name: string, path: string, subprotocol: string): StreamClient => ({
     name: `${name} over WebSocket`,
@@ -39,6 +43,9 @@ export function streamClients(prefix: string): readonly StreamClient[] {
   });
   return [
     ...overBoth("watch", (pod) => watchPath(prefix, pod)),
+    ...overBoth("watch of an informer", (pod) => informerPath(prefix, pod), {
+      "accept-encoding": "gzip",
+    }),
     ...overBoth("logs -f", (pod) => `${podPath(pod)}/log?follow=true`),
     overWebSocket("exec", "exec?command=cat&stdin=true&stdout=true", "v5.channel.k8s.io"),
     overWebSocket("attach", "attach?stdin=true&stdout=true", "v5.channel.k8s.io"),
@@ -57,6 +64,13 @@ export function streamClients(prefix: string): readonly StreamClient[] {
 /** A watch of the ConfigMaps in the namespace of a pod. */
 export function watchPath(prefix: string, { namespace }: RunningPod): string {
   return `${prefix}/api/v1/namespaces/${namespace}/configmaps?watch=1&resourceVersion=0`;
+}
+
+/** The same as client-go asks for it, which kube-apiserver compresses from Kubernetes 1.37 on. */
+function informerPath(prefix: string, { namespace }: RunningPod): string {
+  const options =
+    "sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan";
+  return `${prefix}/api/v1/namespaces/${namespace}/configmaps?watch=1&${options}`;
 }
 
 /** The status of an open stream, by the name of its client. */

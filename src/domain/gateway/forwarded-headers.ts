@@ -1,3 +1,4 @@
+import type { ReviewedRequest } from "../../api/access-review.ts";
 import { extras } from "../../api/names.ts";
 import type { UserInfo } from "../access-key/authenticate.ts";
 import { fieldsOf, type RawHeaders } from "./raw-headers.ts";
@@ -31,6 +32,7 @@ const handshake: ReadonlySet<string> = new Set([
 /** What the gateway adds to a request. */
 interface AddedHeaders {
   readonly user: UserInfo;
+  readonly request: Pick<ReviewedRequest, "verb">;
   /** The client's WebSocket sub-protocols without its credential. */
   readonly subprotocols: string | undefined;
 }
@@ -42,14 +44,18 @@ export function asksForImpersonation(rawHeaders: RawHeaders): boolean {
 
 /**
  * The headers that kube-apiserver gets, names and values in turn: those of the client that are
- * listed, and the user's identity by impersonation (Kubernetes, "User impersonation").
+ * listed, and the user's identity by impersonation (Kubernetes, "User impersonation"). Of a watch,
+ * the encodings of the client are not: a last event could not follow a compressed one.
  */
 export function forwardedHeaders(
   head: RequestHead,
-  { user, subprotocols }: AddedHeaders,
+  { user, request, subprotocols }: AddedHeaders,
 ): readonly string[] {
+  const isWatch = request.verb === "watch";
   const sent = fieldsOf(head.rawHeaders).filter(
-    ([name]) => forwarded.has(name) || (head.isUpgrade && handshake.has(name)),
+    ([name]) =>
+      (forwarded.has(name) && !(isWatch && name === "accept-encoding")) ||
+      (head.isUpgrade && handshake.has(name)),
   );
   return [
     ...sent.flat(),

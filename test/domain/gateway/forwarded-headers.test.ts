@@ -16,7 +16,7 @@ const user = {
     unknown: ["x"],
   },
 };
-const terms = { user, subprotocols: undefined };
+const terms = { user, request: { verb: "get" }, subprotocols: undefined };
 const head = (rawHeaders: readonly string[], isUpgrade = false) =>
   ({
     method: "GET",
@@ -46,6 +46,14 @@ describe("the headers of a forwarded request", () => {
       ...["accept", "application/json", "user-agent", "kubectl"],
       ...ours,
     ]);
+  });
+
+  it.each([
+    ["list", ["accept-encoding", "gzip"]],
+    ["watch", []],
+  ])("ask for the encodings of the client, except of a watch: %s", (verb, expected) => {
+    const sent = head(["Accept-Encoding", "gzip"]);
+    expect(forwardedHeaders(sent, { ...terms, request: { verb } })).toEqual([...expected, ...ours]);
   });
 
   it.each([
