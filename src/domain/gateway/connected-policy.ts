@@ -3,38 +3,37 @@ import {
   ownSecretsPolicy,
   projectAssignmentPolicy,
 } from "../../api/names.ts";
-import { isRecord, recordAt, stringAt, stringsAt } from "../../api/parse.ts";
+import { recordAt, stringAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
-import { hashName } from "../hash-name.ts";
 import { instantOf } from "../lifetime.ts";
+import { deniesAllOf, policyDigest } from "../policies/policy-digest.ts";
 
 /** A policy of `config/connected-policies`; other administrators apply it to their clusters. */
 export interface ConnectedPolicy {
   /** Of the policy and of its binding. */
   readonly name: string;
-  /** The {@link policyDigest} of each version that is strict enough, the shipped one first. */
-  readonly digests: readonly string[];
-  /** The namespace of the accounts that it names, if that is not {@link shippedNamespace}. */
+  /**
+   * The {@link policyDigest} in each version of Latchkey that ships one that is strict enough:
+   * clusters may still have that one after an upgrade.
+   */
+  readonly digests: Readonly<Record<string, string>>;
+  /** The namespace of the accounts that it names, if that is not the one of `config/`. */
   readonly namespace?: string;
 }
-
-/** The namespace of Latchkey in `config/`; a Helm chart writes that of its release instead. */
-const shippedNamespace = "latchkey-system";
 
 /** The policies that something is allowed only with. */
 export const connectedPolicies = {
   derivedCredentials: {
     name: derivedCredentialsPolicy,
-    digests: ["2710fa7b2593449ed3b62d58fa9cb13848f4e0da88763f0e8bf8160c1ba67e57"],
+    digests: { "0.1.0": "d6af4a82aa0b71ab8823d719de44dd9572547ff0a59ebe990566a4d70af1b310" },
   },
   projectAssignment: {
     name: projectAssignmentPolicy,
-    digests: ["1e0ba9e58d6c60b0a15a2994013b482cdb82cf7acf9c20f79571f7a2d1d42afb"],
+    digests: { "0.1.0": "9f77903312b6b6540da4a15e210cc9ce4bca4f9b14a3eb0cae69d9ae27df4bff" },
   },
-  // Former versions do not limit the agent of a connected cluster.
   ownSecrets: {
     name: ownSecretsPolicy,
-    digests: ["373e87e838e38a610751ff7164cd4f8a48cc41054a78831b5652712929e792af"],
+    digests: { "0.1.0": "4126182b60769ad42a04419ca48b9d6b97561df348b4ef174979bb107dd3fb40" },
   },
 } as const satisfies Readonly<Record<string, ConnectedPolicy>>;
 
@@ -73,13 +72,9 @@ export function policyProblem(
   const missing = (fact: string): PolicyProblem => ({ kind: "not-enforced", fact });
   if (policy === undefined) return missing(`${policyText} does not exist in this cluster`);
   if (binding === undefined) return missing(`${bindingText} does not exist in this cluster`);
-  const spec = recordAt(binding, "spec");
-  const isBound =
-    stringAt(spec, "policyName") === name &&
-    stringsAt(spec, "validationActions").includes("Deny") &&
-    spec["matchResources"] === undefined;
-  if (!isBound) return missing(`${bindingText} does not deny requests in all namespaces`);
-  if (!digests.includes(policyDigest(policy, namespace)))
+  if (!deniesAllOf(name, binding))
+    return missing(`${bindingText} does not deny all requests that the policy denies`);
+  if (!Object.values(digests).includes(policyDigest(policy, namespace)))
     return missing(`${policyText} in this cluster is not that of this version of Latchkey`);
   const isSettled = [policy, binding].every((object) => {
     const createdAt = instantOf(stringAt(recordAt(object, "metadata"), "creationTimestamp"));
@@ -105,46 +100,4 @@ function textsOf(name: string): readonly [policy: string, binding: string] {
     `${resources.validatingPolicies.kind} "${name}"`,
     `${resources.validatingPolicyBindings.kind} "${name}"`,
   ];
-}
-
-/**
- * A digest of what a ValidatingAdmissionPolicy decides: of its spec without messages, and without
- * the values that an API server adds to it (Kubernetes API reference, MatchResources). Accounts of
- * this namespace count as those of the shipped one, and the other way around.
- */
-export function policyDigest(policy: unknown, namespace = shippedNamespace): string {
-  const swaps = new Map([
-    [shippedNamespace, namespace],
-    [namespace, shippedNamespace],
-  ]);
-  const swapped = (text: string): string =>
-    text.replaceAll(
-      /(?<=system:serviceaccount:)[-a-z0-9]+(?=:)/g,
-      (found) => swaps.get(found) ?? found,
-    );
-  return hashName([decisive(recordAt(policy, "spec"), 0, swapped)], 64);
-}
-
-const texts: ReadonlySet<string> = new Set(["message", "messageExpression", "reason"]);
-const defaults: ReadonlyMap<string, unknown> = new Map([
-  ["matchPolicy", "Equivalent"],
-  ["scope", "*"],
-]);
-/** The spec of a policy has seven levels; what a cluster answers may have any number. */
-const mostLevels = 12;
-
-function decisive(value: unknown, level: number, textOf: (text: string) => string): unknown {
-  if (level > mostLevels) return "too deep";
-  if (typeof value === "string") return textOf(value);
-  if (Array.isArray(value)) return value.map((item: unknown) => decisive(item, level + 1, textOf));
-  if (!isRecord(value)) return value;
-  const fields = Object.entries(value)
-    .filter(([name, field]) => !texts.has(name) && defaults.get(name) !== field)
-    .map(([name, field]) => [name, decisive(field, level + 1, textOf)] as const)
-    .filter(([, field]) => !isEmpty(field));
-  return Object.fromEntries(fields.toSorted(([one], [other]) => (one < other ? -1 : 1)));
-}
-
-function isEmpty(value: unknown): boolean {
-  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }

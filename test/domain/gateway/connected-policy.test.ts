@@ -1,14 +1,61 @@
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { recordAt } from "../../../src/api/parse.ts";
-import {
-  connectedPolicies,
-  policyDigest,
-  policyProblem,
-} from "../../../src/domain/gateway/connected-policy.ts";
+import { recordAt, stringAt } from "../../../src/api/parse.ts";
+import { connectedPolicies, policyProblem } from "../../../src/domain/gateway/connected-policy.ts";
+import { policyDigest } from "../../../src/domain/policies/policy-digest.ts";
 import { shippedPolicy } from "../../support/connected-policies.ts";
+import { jsonChanges } from "../../support/json-changes.ts";
+import { runs } from "../../support/property-runs.ts";
+
+const fileOf = (name: string) => readFileSync(new URL(`../../../${name}`, import.meta.url), "utf8");
+const version = stringAt(JSON.parse(fileOf("package.json")), "version") ?? "";
+const releases = [...fileOf("CHANGELOG.md").matchAll(/^## (\d\S*)/gm)].map(([, name]) => name);
 
 const createdAt = "2026-01-01T00:00:00Z";
 const later = Date.parse(createdAt) + 10_000;
+
+/** The fields of a validation that say why it denies a request, not which. */
+const texts = ["message", "messageExpression", "reason"];
+/** What an API server fills in where the manifest has nothing (Kubernetes API reference). */
+const filledIn = new Map<string, unknown>([
+  ["failurePolicy", "Fail"],
+  ["matchConstraints.matchPolicy", "Equivalent"],
+  ["matchConstraints.namespaceSelector", {}],
+  ["matchConstraints.objectSelector", {}],
+  ["matchConstraints.resourceRules.*.scope", "*"],
+]);
+/** Names and values that mean something at some place of a policy. */
+const words = {
+  names: [
+    ...[...texts, "matchPolicy", "namespaceSelector", "objectSelector", "scope", "failurePolicy"],
+    ...["excludeResourceRules", "resourceNames", "matchConditions", "variables", "paramKind"],
+    ...[
+      "paramRef",
+      "matchResources",
+      "matchLabels",
+      "auditAnnotations",
+      "__proto__",
+      "constructor",
+    ],
+  ],
+  values: [...filledIn.values(), "Ignore", "Exact", "never", "true", [], null, "", "Audit", "Warn"],
+};
+
+function decidesNothing(place: string, before: unknown, after: unknown): boolean {
+  const [list, , field = ""] = place.split(".");
+  if (list === "validations" && texts.includes(field)) return true;
+  const meant = (value: unknown): string =>
+    JSON.stringify(value === undefined ? filledIn.get(place) : value) ?? "";
+  // An action in addition to Deny.
+  const isAudit = place === "validationActions.*" && before === undefined && after === "Audit";
+  return isAudit || meant(before) === meant(after);
+}
+
+/** The object with its accounts in this namespace. */
+function inNamespace(object: object, namespace = "latchkey-system"): object {
+  return JSON.parse(JSON.stringify(object).replaceAll("latchkey-system:", `${namespace}:`));
+}
 
 describe.each(Object.values(connectedPolicies))("$name", (expected) => {
   const { name, digests } = expected;
@@ -20,9 +67,21 @@ describe.each(Object.values(connectedPolicies))("$name", (expected) => {
     spec: { ...recordAt(binding, "spec"), ...change },
   });
 
-  test("is the policy of config/connected-policies: else, add the digest of the new version", () => {
-    expect(policyDigest(policy)).toBe(digests[0]);
+  test("is the policy of config/connected-policies: else, add the digest of this version", () => {
+    expect(policyDigest(policy)).toBe(new Map(Object.entries(digests)).get(version));
   });
+
+  // An upgrade must not cut off clusters that have the policy of a former release.
+  test("is accepted from every release", () => {
+    expect(Object.keys(digests)).toEqual(expect.arrayContaining(releases));
+  });
+
+  const problemOf = (policyObject: object, bindingObject: object, namespace?: string) =>
+    policyProblem(
+      { ...expected, ...(namespace === undefined ? {} : { namespace }) },
+      { policy: policyObject, binding: bindingObject },
+      later,
+    );
 
   test("has no line break in an expression, which kubectl reads as two where it is indented", () => {
     const expressions = [...JSON.stringify(spec).matchAll(/"expression":"((?:\\.|[^"])*)"/g)];
@@ -45,7 +104,7 @@ describe.each(Object.values(connectedPolicies))("$name", (expected) => {
     [
       "bound for some namespaces",
       ...([policy, bound({ matchResources: { namespaceSelector: {} } })] as const),
-      "in all namespaces",
+      "all requests that the policy denies",
     ],
     ["one that fails open", withSpec({ failurePolicy: "Ignore" }), binding, "not that of this"],
     ["one without validations", withSpec({ validations: [] }), binding, "not that of this"],
@@ -81,8 +140,8 @@ describe.each(Object.values(connectedPolicies))("$name", (expected) => {
     expect([problem?.kind, problem?.fact ?? ""]).toEqual([kind, expect.stringContaining(text)]);
   });
 
-  test("has the digest that it has without its messages, and with what an API server adds", () => {
-    const constraints = recordAt(spec, "matchConstraints");
+  const constraints = recordAt(spec, "matchConstraints");
+  test("counts without its messages, and with what an API server adds", () => {
     const stored = withSpec({
       failurePolicy: "Fail",
       matchConstraints: {
@@ -96,8 +155,44 @@ describe.each(Object.values(connectedPolicies))("$name", (expected) => {
         ...{ message: "another", expression },
       })),
     });
-    expect(policyDigest(stored)).toBe(digests[0]);
+    expect(problemOf(stored, binding)).toBeUndefined();
   });
+
+  test.each(
+    ["objectSelector", "namespaceSelector"].flatMap((selector) =>
+      [...texts, "matchPolicy", "scope"].flatMap((label) =>
+        ["never", "Equivalent", "*"].map((value) => ({ selector, label, value })),
+      ),
+    ),
+  )("does not count with $selector $label=$value", ({ selector, label, value }) => {
+    const matchConstraints = { ...constraints, [selector]: { matchLabels: { [label]: value } } };
+    expect(problemOf(withSpec({ matchConstraints }), binding)?.kind).toBe("not-enforced");
+  });
+
+  test.each([undefined, "keys"])(
+    "does not count with a value that is added, removed or changed, for accounts of %s",
+    (namespace) => {
+      const count = (one: object, other: object): boolean =>
+        problemOf(inNamespace(one, namespace), inNamespace(other, namespace), namespace) ===
+        undefined;
+      expect(count(policy, binding)).toBe(true);
+      const changes = fc.oneof(
+        jsonChanges(spec, words).map((change) => ({ ...change, of: "policy" })),
+        jsonChanges(recordAt(binding, "spec"), words).map((change) => ({
+          ...change,
+          of: "binding",
+        })),
+      );
+      fc.assert(
+        fc.property(changes, ({ of, place, before, after, changed }) => {
+          fc.pre(!decidesNothing(place, before, after));
+          const object = { ...(of === "policy" ? policy : binding), spec: changed };
+          expect(of === "policy" ? count(object, binding) : count(policy, object)).toBe(false);
+        }),
+        runs(2_000),
+      );
+    },
+  );
 
   test("counts later while it is younger than 10 s", () => {
     expect(policyProblem(expected, { policy, binding }, later - 1)).toMatchObject({
@@ -118,17 +213,11 @@ describe.each(Object.values(connectedPolicies))("$name", (expected) => {
 });
 
 describe("a policy that names accounts of Latchkey", () => {
-  const shipped = shippedPolicy(connectedPolicies.ownSecrets.name, createdAt);
-  const inNamespace = (namespace: string) => ({
-    ...shipped,
-    policy: JSON.parse(
-      JSON.stringify(shipped.policy).replaceAll("latchkey-system:", `${namespace}:`),
-    ),
-  });
+  const { policy, binding } = shippedPolicy(connectedPolicies.ownSecrets.name, createdAt);
   const kindOf = (own: string, installed: string) =>
     policyProblem(
       { ...connectedPolicies.ownSecrets, namespace: own },
-      inNamespace(installed),
+      { policy: inNamespace(policy, installed), binding },
       later,
     )?.kind;
 
