@@ -1,3 +1,4 @@
+import { withoutEnd } from "../api/text-end.ts";
 import { type HttpResponse, json, plain, type Route } from "../runtime/routes.ts";
 import { knownKids, type ObservedSigningKeys, publicJwks } from "../tokens/signing-keys.ts";
 import type { PublishedListName } from "./kinds/watched-kind.ts";
@@ -76,5 +77,5 @@ export function publishedListRoutes(
 
 /** The root, and the path of the issuer if it has one. */
 function prefixes(issuer: string): readonly string[] {
-  return [...new Set(["", new URL(issuer).pathname.replace(/\/+$/, "")])];
+  return [...new Set(["", withoutEnd(new URL(issuer).pathname, "/")])];
 }

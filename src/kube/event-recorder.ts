@@ -116,7 +116,7 @@ function eventName({ name, uid }: Event["subject"], parts: readonly string[]): s
     .update(JSON.stringify([uid, ...parts]))
     .digest("hex")
     .slice(0, 32);
-  const prefix = name.slice(0, longest.name - hash.length - 1).replace(/[^a-z0-9]+$/, "");
+  const [prefix = ""] = /^[^]*[a-z0-9]/.exec(name.slice(0, longest.name - hash.length - 1)) ?? [];
   return `${prefix}.${hash}`;
 }
 

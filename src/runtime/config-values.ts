@@ -127,7 +127,7 @@ export const userNames: ParseValue<readonly string[]> = (value) => listed(value)
 /** Keys of labels and annotations, or `<domain>/*` for all of a domain, separated by commas. */
 export const labelKeys: ParseValue<readonly string[]> = (value, option) => {
   const keys = listed(value);
-  const wrong = keys.find((key) => !labelKey.test(key));
+  const wrong = keys.find((key) => !keyOfLabel.test(key) && !domainWithStar.test(key));
   if (wrong === undefined) return keys;
   throw new ConfigError(
     option,
@@ -137,9 +137,8 @@ export const labelKeys: ParseValue<readonly string[]> = (value, option) => {
   );
 };
 
-const domainWithStar = /[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?\/\*/;
-const keyOfLabel = /(?:[A-Za-z0-9][-A-Za-z0-9.]*\/)?[A-Za-z0-9](?:[-\w.]*[A-Za-z0-9])?/;
-const labelKey = new RegExp(`^(?:${domainWithStar.source}|${keyOfLabel.source})$`);
+const domainWithStar = /^[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?\/\*$/;
+const keyOfLabel = /^(?:[A-Za-z0-9][-A-Za-z0-9.]*\/)?[A-Za-z0-9](?:[-\w.]*[A-Za-z0-9])?$/;
 
 /** The texts between commas, without empty ones. */
 function listed(value: string): readonly string[] {

@@ -1,4 +1,5 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
+import { certificateBlocks } from "../api/pem.ts";
 import { SecretText } from "../api/secret-text.ts";
 import type { CaFingerprints } from "../domain/certificates/ca-change.ts";
 import type { CertificateValidity } from "../domain/certificates/certificate-plan.ts";
@@ -40,7 +41,7 @@ export function namesIn(certificate: string): readonly string[] {
 
 /** The first certificate of a PEM text. */
 export function firstCertificate(pem: string): string {
-  return `${blocksIn(pem)[0] ?? ""}\n`;
+  return `${certificateBlocks(pem)[0] ?? ""}\n`;
 }
 
 /**
@@ -49,7 +50,9 @@ export function firstCertificate(pem: string): string {
  */
 export function caCertificates(pem: string): string | undefined {
   try {
-    const certificates = blocksIn(pem).map((block) => new X509Certificate(block).toString());
+    const certificates = certificateBlocks(pem).map((block) =>
+      new X509Certificate(block).toString(),
+    );
     return certificates.length === 0 ? undefined : certificates.join("");
   } catch {
     return undefined;
@@ -61,7 +64,7 @@ export function caCertificates(pem: string): string | undefined {
  * invalid certificates.
  */
 export function caFingerprints(pem: string): CaFingerprints {
-  return blocksIn(pem).flatMap((block) => {
+  return certificateBlocks(pem).flatMap((block) => {
     try {
       return [new X509Certificate(block).fingerprint256.replaceAll(":", "").toLowerCase()];
     } catch {
@@ -77,8 +80,4 @@ export function isSignedBy(certificate: string, ca: string): boolean {
   } catch {
     return false;
   }
-}
-
-function blocksIn(pem: string): readonly string[] {
-  return pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
 }

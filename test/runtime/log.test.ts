@@ -64,6 +64,8 @@ describe("does not print a secret", () => {
     ["extras and cause of an error", { error: withExtras }],
     ["an error nested in a field", { outcome: { error: withExtras } }],
     ["a JWT within a text", { text: `got ${jwt}!` }],
+    ["a JWT behind a word with a dot", { text: `a.b-eyJ.${jwt}!` }],
+    ["an encrypted JWT", { text: `${jwt}.a.${canary}` }],
     ["a generated access key within a text", { text: `lk_abc_${canary.replace("-", "")}` }],
     [
       "a bearer header within an error's message",

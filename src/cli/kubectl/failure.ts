@@ -130,7 +130,8 @@ function tlsFailure(code: string): string | undefined {
   const problem = certificateProblems.get(code);
   if (problem !== undefined) return `the certificate of the API server ${problem} (${code})`;
   if (!code.startsWith("ERR_SSL_") && code !== "EPROTO") return undefined;
-  return /_ALERT_.*(?:CERTIFICATE|UNKNOWN_CA)/.test(code)
+  const [, ...alerts] = code.split("_ALERT_");
+  return alerts.some((alert) => /CERTIFICATE|UNKNOWN_CA/.test(alert))
     ? "the API server does not accept the client certificate of the kubeconfig; " +
         `log in again, or use another context (${code})`
     : "the API server and the client agree on no TLS connection; " +

@@ -1,3 +1,5 @@
+import { withoutEnd } from "../../api/text-end.ts";
+
 /** The URLs by which a connected cluster knows the issuer. */
 interface IssuerAddress {
   readonly issuer: string;
@@ -37,7 +39,7 @@ export function addressProblem({
 
 function discoveryFix(issuer: string, discoveryUrl: string): string | undefined {
   if (!isPlain(discoveryUrl)) return plainFix;
-  if (withoutSlashes(discoveryUrl) === withoutSlashes(issuer))
+  if (withoutEnd(discoveryUrl, "/") === withoutEnd(issuer, "/"))
     return "must differ from --issuer; remove it, or append /.well-known/openid-configuration";
   if (new URL(discoveryUrl).pathname === "/")
     return (
@@ -69,8 +71,4 @@ function isClusterLocal(url: string): boolean {
   if (host.startsWith("[")) return false;
   const labels = host.split(".");
   return labels.length === 1 || labels.at(-1) === "svc" || labels.indexOf("svc", 2) !== -1;
-}
-
-function withoutSlashes(url: string): string {
-  return url.replace(/\/+$/, "");
 }

@@ -1,6 +1,7 @@
 import { isRecord, listAt, recordAt, stringAt } from "../../api/parse.ts";
 import { SecretText } from "../../api/secret-text.ts";
-import { isHttpsServer } from "./direct-address.ts";
+import { withoutEnd } from "../../api/text-end.ts";
+import { isHttpsServer, longestServer } from "./direct-address.ts";
 
 /** How the API server of a connected cluster is reached; certificates are PEM. */
 export interface ClusterAccess {
@@ -53,9 +54,12 @@ export function parseClusterKubeconfig(raw: unknown): ClusterAccess | RefusedKub
 }
 
 function accessOf(cluster: Fields, user: Fields): ClusterAccess | RefusedKubeconfig {
-  const server = (stringAt(cluster, "server") ?? "").replace(/\/+$/, "");
+  const server = withoutEnd(stringAt(cluster, "server") ?? "", "/");
   if (!isHttpsServer(server))
-    return refused("clusters[].cluster.server must be an https URL without query and credentials");
+    return refused(
+      `clusters[].cluster.server must be an https URL of at most ${longestServer} characters ` +
+        "without query and credentials",
+    );
   const ca = pemAt(cluster, "certificate-authority-data");
   if (ca === undefined)
     return refused("clusters[].cluster.certificate-authority-data must be base64 of PEM");
@@ -111,8 +115,8 @@ function unknownField(
 }
 
 function pemAt(fields: Fields, name: string): string | undefined {
-  const encoded = stringAt(fields, name) ?? "";
-  if (!/^[A-Za-z0-9+/\s]+={0,2}\s*$/.test(encoded)) return undefined;
+  const encoded = (stringAt(fields, name) ?? "").replaceAll(/\s+/g, "");
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(encoded)) return undefined;
   const text = Buffer.from(encoded, "base64").toString("utf8");
   return text.includes("-----BEGIN ") ? text : undefined;
 }

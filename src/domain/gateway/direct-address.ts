@@ -1,3 +1,6 @@
+import { certificateBlocks } from "../../api/pem.ts";
+import { withoutEnd } from "../../api/text-end.ts";
+
 /** How clients with direct tokens reach a connected cluster without the gateway. */
 export interface DirectAddress {
   /** https, without a trailing slash. */
@@ -9,7 +12,8 @@ export interface DirectAddress {
 /** The data keys of the address and its CA in the Secret of a connected cluster. */
 export const directKeys = { server: "direct-server", ca: "direct-ca.crt" } as const;
 
-const longestServer = 512;
+/** The maximum length of the URL of an API server in characters. */
+export const longestServer = 512;
 /** Some ten certificates; the list of all clusters has 768 KiB. */
 const longestCa = 16 * 1024;
 
@@ -23,29 +27,29 @@ export function parseDirectAddress(
 ): DirectAddress | string | undefined {
   if (server === undefined)
     return ca === undefined ? undefined : `data[${directKeys.ca}] requires ${directKeys.server}`;
-  const address = server.trim().replace(/\/+$/, "");
-  if (address.length > longestServer || !isHttpsServer(address))
+  const address = withoutEnd(server.trim(), "/");
+  if (server.length > longestServer || !isHttpsServer(address))
     return (
       `data[${directKeys.server}] must be an https URL of at most ${longestServer} characters ` +
       "without query and credentials"
     );
   if (ca === undefined) return { server: address, ca: undefined };
-  const certificates = certificatesIn(ca);
-  if (certificates === "" || ca.length > longestCa)
+  const certificates = ca.length > longestCa ? "" : certificatesIn(ca);
+  if (certificates === "")
     return `data[${directKeys.ca}] must be certificates in PEM of at most ${longestCa} characters`;
   return { server: address, ca: certificates };
 }
 
-/** Whether a text is an https URL without credentials, query and fragment. */
+/** Whether a text is an https URL of this length without credentials, query and fragment. */
 export function isHttpsServer(text: string): boolean {
-  if (!/^[\x21-\x7e]+$/.test(text) || !URL.canParse(text)) return false;
+  if (text.length > longestServer || !/^[\x21-\x7e]+$/.test(text) || !URL.canParse(text))
+    return false;
   const { protocol, username, password } = new URL(text);
   return protocol === "https:" && username + password === "" && !/[?#\\]/.test(text);
 }
 
 /** The certificates of a PEM file, which may contain a key by mistake. */
 export function certificatesIn(pem: string): string {
-  const blocks =
-    pem.match(/-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]*-----END CERTIFICATE-----/g) ?? [];
+  const blocks = certificateBlocks(pem).filter((block) => /^[-A-Za-z0-9+/=\s]*$/.test(block));
   return blocks.map((block) => `${block}\n`).join("");
 }

@@ -91,11 +91,14 @@ function completedJson(text: string, kind: string, format: "json" | "yaml"): Com
   return { kind: "body", text: text.slice(0, at) + fields.join(",") + comma + text.slice(at) };
 }
 
+const flowFields = [/[{,\s]["']?apiVersion["']?\s*:/, /[{,\s]["']?kind["']?\s*:/];
+const blockFields = [/^["']?apiVersion["']?[ \t]*:/m, /^["']?kind["']?[ \t]*:/m];
+
 /** A flow mapping that is YAML alone; keys without quotes are as good as those with. */
 function completedFlow(text: string, kind: string): string {
   const at = text.indexOf("{") + 1;
   const fields = Object.entries({ apiVersion, kind })
-    .filter(([field]) => !new RegExp(`[{,\\s]["']?${field}["']?\\s*:`).test(text))
+    .filter((_, index) => !flowFields[index]?.test(text))
     .map(([field, value]) => `${field}: ${value}, `);
   return text.slice(0, at) + fields.join("") + text.slice(at);
 }
@@ -103,11 +106,22 @@ function completedFlow(text: string, kind: string): string {
 /** Lines of a block mapping begin with its keys; a document may begin with directives and `---`. */
 function completedYaml(text: string, kind: string): string {
   const lines = Object.entries({ apiVersion, kind })
-    .filter(([field]) => !new RegExp(`^["']?${field}["']?[ \\t]*:`, "m").test(text))
+    .filter((_, index) => !blockFields[index]?.test(text))
     .map(([field, value]) => `${field}: ${value}\n`)
     .join("");
   if (lines === "") return text;
-  const marker = /^(?:(?:%[^\n]*|#[^\n]*|[ \t]*)\r?\n)*---[ \t]*(?:#[^\n]*)?\r?\n/.exec(text);
-  const at = marker?.[0].length ?? (text.startsWith("\ufeff") ? 1 : 0);
+  const at = contentAt(text);
   return text.slice(0, at) + lines + text.slice(at);
+}
+
+/** Where the first document begins: behind directives, comments and `---`. */
+function contentAt(text: string): number {
+  for (let at = 0; at < text.length;) {
+    const end = text.indexOf("\n", at);
+    const line = text.slice(at, end);
+    if (end === -1 || !/^(?:[%#]|[ \t]*\r?$|---)/.test(line)) break;
+    at = end + 1;
+    if (line.startsWith("---")) return /^---[ \t]*(?:#|\r?$)/.test(line) ? at : 0;
+  }
+  return text.startsWith("\ufeff") ? 1 : 0;
 }

@@ -1,4 +1,6 @@
 import type { ReviewedRequest, ReviewedResource } from "../../api/access-review.ts";
+import { withoutEnd } from "../../api/text-end.ts";
+import { isLabelSelector } from "./label-selector.ts";
 import { percentDecoded, parseQuery, type QueryParameters, parameterValues } from "./query.ts";
 import type { MalformedTarget, RequestTarget } from "./request-target.ts";
 
@@ -53,7 +55,7 @@ interface ResourceSteps {
 
 /** The steps of a resource path; undefined for any other path. */
 function resourceSteps(path: string): ResourceSteps | undefined {
-  const steps = path.replace(/^\/+|\/+$/g, "").split("/");
+  const steps = withoutEnd(path.replace(/^\/+/, ""), "/").split("/");
   if (steps.length < 3) return undefined;
   const [prefix, ...others] = steps;
   if (prefix === "api") return { group: "", parts: others.slice(1) };
@@ -162,25 +164,6 @@ function unreadableOption(parameters: QueryParameters): string | undefined {
   if (isUnreadable("timeoutSeconds", isCount)) return "timeoutSeconds";
   return isUnreadable("labelSelector", isLabelSelector) ? "labelSelector" : undefined;
 }
-
-const labelName = "[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
-const dnsLabel = "[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?";
-const labelKey = `(?:(?=[^/]{1,253}/)${dnsLabel}(?:\\.${dnsLabel})*/)?${labelName}`;
-const labelValue = `(?:${labelName})?`;
-const isValue = ` ?(?:==|=|!=) ?${labelValue}`;
-const isInValues = ` (?:in|notin) ?\\(${labelValue}(?:, ?${labelValue})*\\)`;
-const requirement = `(?:! ?${labelKey}|${labelKey}(?:${isValue}|${isInValues})?)`;
-const labelSelector = new RegExp(`^(?:${requirement}(?:, ?${requirement})*)?$`);
-
-/**
- * Whether a label selector is certainly valid (Kubernetes, "Labels and Selectors"); unusual
- * spellings, such as two blanks, do not count.
- */
-function isLabelSelector(text: string): boolean {
-  return text.length <= longestSelector && labelSelector.test(text);
-}
-
-const longestSelector = 4_096;
 
 /** Subresources of pods that run something or open a connection. */
 const connecting: readonly string[] = ["exec", "attach", "portforward"];

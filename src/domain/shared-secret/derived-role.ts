@@ -2,6 +2,7 @@ import { annotations, apiVersion, group, labels } from "../../api/names.ts";
 import type { Manifest, ManifestMetadata, Metadata, OwnerReference } from "../../api/object.ts";
 import { apiVersionOf, resources } from "../../api/resources.ts";
 import type { ResourceRule, ObservedRoleBinding, ObservedRole, Subject } from "../../api/role.ts";
+import { withoutEnd } from "../../api/text-end.ts";
 import { distinct, type Grant, grantableVerbs, type Permission } from "./access-rules.ts";
 import { isSame } from "../plan/merge-patch.ts";
 import { hashName } from "../hash-name.ts";
@@ -45,7 +46,7 @@ export function derivedName(
 }
 
 function readablePrefix({ name }: { readonly name: string }): string {
-  return `${derivedPrefix}${name.slice(0, longestPart).replace(/[-.]+$/, "")}-`;
+  return `${derivedPrefix}${withoutEnd(name.slice(0, longestPart), "-.")}-`;
 }
 
 /** Whether an object may have a name derived from that object, by its readable part alone. */

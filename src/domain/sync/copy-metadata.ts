@@ -1,4 +1,5 @@
 import { annotations, group } from "../../api/names.ts";
+import { isLabelValue, isQualifiedName } from "../../api/label-form.ts";
 import type { Annotated, Marks } from "../../api/object.ts";
 import { quoted } from "../report-object.ts";
 import { type OptionItem, optionItems } from "./option-items.ts";
@@ -55,25 +56,12 @@ function itemProblem(field: Field, { key, value }: OptionItem): string | undefin
     return "the key must be a qualified name, such as team or example.com/team";
   if (isReservedKey(key))
     return "keys of kubernetes.io, k8s.io and management.service are reserved; remove the item";
-  if (field === "labels" && !labelValue.test(value))
+  if (field === "labels" && !isLabelValue(value))
     return (
       "the value of a label must have at most 63 letters, digits, '-', '_' and '.', " +
       "and begin and end with a letter or digit"
     );
   return undefined;
-}
-
-const labelValue = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
-const name = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-const domain = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
-const longestDomain = 253;
-
-/** Whether a text is the key of a label (Kubernetes apimachinery, IsQualifiedName). */
-function isQualifiedName(key: string): boolean {
-  const [first = "", second, ...rest] = key.split("/");
-  if (rest.length > 0) return false;
-  if (second === undefined) return name.test(first);
-  return first.length <= longestDomain && domain.test(first) && name.test(second);
 }
 
 /** Returns the labels and annotations that are allowed; undefined if there are none. */

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { load } from "js-yaml";
 import { listAt, recordAt, stringAt, isTrueAt, stringsAt } from "../../api/parse.ts";
+import { withoutEnd } from "../../api/text-end.ts";
 import type { Environment } from "../../runtime/options.ts";
 import { errorCode, mostInputBytes, readAtMost } from "../../runtime/read-text-file.ts";
 import { CredentialsError, userFix } from "./credentials.ts";
@@ -136,7 +137,7 @@ export function chooseKubeconfig(
   const server = overrides.server ?? stringAt(recordAt(cluster?.entry, "cluster"), "server") ?? "";
   return {
     ...tlsOf(parts),
-    server: server.replace(/\/+$/, ""),
+    server: withoutEnd(server, "/"),
     credential,
     impersonate: impersonationOf(parts),
     namespace: overrides.namespace ?? (stringAt(settings, "namespace") || "default"),

@@ -1,3 +1,4 @@
+import { withoutEnd } from "../../../api/text-end.ts";
 import {
   httpsUrl,
   namePrefix,
@@ -11,7 +12,7 @@ import {
 import { clusterAudienceOptions, directTokenOptions } from "../../../authn/token-options.ts";
 import { type ConfigOf, flagOf, type OptionTable } from "../../../runtime/options.ts";
 
-const withoutSlashAtEnd: ParseValue<string> = (value) => value.replace(/\/+$/, "");
+const withoutSlashAtEnd: ParseValue<string> = (value) => withoutEnd(value, "/");
 
 const { clusterName, ownAudienceOnly } = clusterAudienceOptions;
 

@@ -1,4 +1,5 @@
 import { managementPath } from "../../../api/names.ts";
+import { withoutEnd } from "../../../api/text-end.ts";
 import { type ClusterInfo, clusterInfo } from "../../../kube/credentials/kubeconfig-credentials.ts";
 import { ConfigError, UsageError } from "../../../runtime/config-values.ts";
 import { readFileBytes } from "../../../runtime/read-text-file.ts";
@@ -43,7 +44,7 @@ export async function centralServer(
   latchkeyNamespace: string,
   cluster: Pick<Cluster, "get" | "choice">,
 ): Promise<ClusterInfo> {
-  const path = url.pathname.replace(/\/+$/, "");
+  const path = withoutEnd(url.pathname, "/");
   const gateway = await publishedGateway(cluster, latchkeyNamespace);
   const isGateway =
     gateway !== undefined &&

@@ -124,7 +124,7 @@ const isUnreachable =
 
 /** The last part of a chain of errors, which before that names the secret path of the webhook. */
 function noAnswer(object: ReportObject, error: string): ReportItem {
-  const cause = error.replace(/^[^]*"[^"]*": /, "").replace(/[\s\],]+$/, "");
+  const [cause = ""] = /^[^]*[^\s\],]/.exec(error.replace(/^[^]*"[^"]*": /, "")) ?? [];
   const advice = isUnreachable.test(cause)
     ? "look whether a firewall or a NetworkPolicy keeps kube-apiserver " +
       "from port 8443 of the webhook, and at the log of latchkey webhook"

@@ -4,17 +4,18 @@ import type { CommandOptions } from "../../command.ts";
 import type { ConfigOf } from "../../../runtime/options.ts";
 
 /** A name as the values of labels are, which may also be a whole DNS subdomain, or `*` for all. */
-const nameForm = String.raw`\*|[A-Za-z0-9](?:[-\w.]{0,251}[A-Za-z0-9])?`;
+const nameForm = /^(?:\*|[A-Za-z0-9](?:[-\w.]{0,251}[A-Za-z0-9])?)$/;
 
 const scopeName: ParseValue<string> = (value, option) => {
-  if (new RegExp(`^(?:${nameForm})$`).test(value)) return value;
+  if (nameForm.test(value)) return value;
   throw new ConfigError(option, value, "must be a name of letters, digits, -, _ and ., or *");
 };
 
 /** Two names with a slash between them. */
 const pair: ParseValue<readonly [project: string, name: string]> = (value, option) => {
-  const [, project, second] = new RegExp(`^(${nameForm})/(${nameForm})$`).exec(value) ?? [];
-  if (project !== undefined && second !== undefined) return [project, second];
+  const [project = "", second = "", ...others] = value.split("/");
+  if (nameForm.test(project) && nameForm.test(second) && others.length === 0)
+    return [project, second];
   throw new ConfigError(option, value, "must be a project and a name, such as web/dev");
 };
 

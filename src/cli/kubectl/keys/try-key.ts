@@ -34,5 +34,6 @@ export async function tryKey(
  * seconds after the key has ended; every valid key may ask about itself.
  */
 function reasonIn(explanation: string): string | undefined {
-  return /: (the access key of this request .*)$/.exec(explanation)?.[1];
+  const at = explanation.indexOf(": the access key of this request ");
+  return at === -1 ? undefined : explanation.slice(at + 2);
 }

@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { withoutEnd } from "../../../api/text-end.ts";
 import { UsageError } from "../../../runtime/config-values.ts";
 
 /**
@@ -82,5 +83,5 @@ function unescaped(text: string): string {
 
 function withoutComment(text: string): string {
   const at = text.search(/[ \t]#/);
-  return (at === -1 ? text : text.slice(0, at)).replaceAll(/^[ \t]+|[ \t]+$/g, "");
+  return withoutEnd(at === -1 ? text : text.slice(0, at), " \t").replace(/^[ \t]+/, "");
 }

@@ -1,3 +1,4 @@
+import { fitsAny } from "../../../domain/sync/sync-options.ts";
 import type { Environment } from "../../../runtime/options.ts";
 import type { PlainValues } from "../../../tokens/shared-values.ts";
 import { isVariableName, isVariableValue, type Variable } from "./values.ts";
@@ -131,10 +132,9 @@ const dangerous: readonly string[] = [
   `,
 ];
 
-const pattern = dangerous.join(" ").trim().replaceAll("*", ".*").replaceAll(/\s+/g, "|");
-const names = new RegExp(`^(?:${pattern})$`, "i");
+const names = dangerous.join(" ").trim().split(/\s+/);
 
 /** Whether a variable can make a program run other code. */
 export function isDangerousVariable(name: string): boolean {
-  return names.test(name);
+  return fitsAny(name.toUpperCase(), names);
 }
