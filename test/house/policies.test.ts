@@ -68,6 +68,26 @@ test("the name of a policy begins with latchkey-warn- if and only if it warns", 
   ).toEqual([]);
 });
 
+// kube-apiserver sends these groups to no policy, and since 1.37 to no webhook.
+test("no rule of a policy or webhook is about reviews", () => {
+  const configurations = ["webhook/admission.yaml", "before-1.36/requester-annotations.yaml"];
+  const webhooks = configurations
+    .flatMap((path) =>
+      loadAll(readFileSync(new URL(`../../config/${path}`, import.meta.url), "utf8")),
+    )
+    .flatMap((object) => listAt(object, "webhooks"));
+  const rules = [
+    ...objects.flatMap((object) =>
+      listAt(recordAt(recordAt(object, "spec"), "matchConstraints"), "resourceRules"),
+    ),
+    ...webhooks.flatMap((webhook) => listAt(webhook, "rules")),
+  ];
+  const groups = new Set(rules.flatMap((rule) => stringsAt(rule, "apiGroups")));
+  expect(groups).toContain("management.service");
+  expect(groups).not.toContain("authentication.k8s.io");
+  expect(groups).not.toContain("authorization.k8s.io");
+});
+
 // The policies ask the verbs of the user, and the webhook asks them of the scope of the key.
 describe("the webhook requires of a key what the policy requires of a user:", () => {
   const secret = (metadata: object, spec: object = {}) => ({

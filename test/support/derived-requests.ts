@@ -54,6 +54,11 @@ export function derivedRequests(namespace: string): readonly DerivedRequest[] {
       body: { metadata: { name: "derived" }, spec: {} },
     },
     {
+      ...{ ...post, what: "a certificate of a pod" },
+      path: `/apis/certificates.k8s.io/v1/namespaces/${namespace}/podcertificaterequests?${dry}`,
+      body: { metadata: { name: "derived" }, spec: {} },
+    },
+    {
       ...{ method: "PATCH", what: "the approval of a client certificate", deniedBy: "scope" },
       path: `/apis/certificates.k8s.io/v1/certificatesigningrequests/derived/approval?${dry}`,
       ...{ type: "application/merge-patch+json", body: { status: {} } },
