@@ -24,7 +24,7 @@ export interface StartedPrograms {
   controlPlane: ControlPlane;
   /** Restarts it on its port with these additional flags, and waits until it serves. */
   restartApiServer: (extraFlags: readonly string[]) => Promise<void>;
-  addApiServer: (extraFlags?: readonly string[]) => Promise<AddedApiServer>;
+  addApiServer: AddApiServer;
   interrupt: Interrupt;
 }
 
@@ -36,6 +36,15 @@ export type Interrupt = (
   down: "kube-apiserver" | "etcd" | "both",
   work: (etcdData: string) => Promise<void>,
 ) => Promise<void>;
+
+/**
+ * Starts another kube-apiserver on the same etcd with these additional flags; default: the same
+ * program.
+ */
+export type AddApiServer = (
+  extraFlags?: readonly string[],
+  program?: string,
+) => Promise<AddedApiServer>;
 
 /** Another kube-apiserver on the same etcd, with the same users, and an audit log of its own. */
 export interface AddedApiServer extends ControlPlane {
@@ -94,9 +103,9 @@ export async function startPrograms(
     await restart(extraFlags);
     await programs.whileAlive(apiServerReady(controlPlane));
   };
-  const addApiServer = async (extraFlags: readonly string[] = []) => {
+  const addApiServer: AddApiServer = async (extraFlags = [], program = binaries.apiServer) => {
     const name = "kube-apiserver-2";
-    const added = await add(name, extraFlags);
+    const added = await add({ name, program }, extraFlags);
     const kubeconfigs = writeKubeconfigs(added.directory, added.cluster, tokens);
     const server: ControlPlane = {
       ...{ ...controlPlane, ...added.cluster, kubeconfigs, directory: added.directory },
@@ -119,7 +128,7 @@ export async function startPrograms(
 
 interface StartedApiServer {
   add: (
-    name: string,
+    server: { readonly name: string; readonly program: string },
     extraFlags: readonly string[],
   ) => Promise<{
     readonly cluster: KubeconfigCluster;
@@ -157,14 +166,14 @@ async function startApiServer(
   const auditOf = (name: string) => join(programs.logs, `${name}-audit.log`);
   const restart = (more: readonly string[]) =>
     programs.restart("kube-apiserver", binaries.apiServer, flags(more));
-  const add = async (name: string, extraFlags: readonly string[]) => {
+  const add: StartedApiServer["add"] = async ({ name, program }, extraFlags) => {
     const own = join(directory, name);
     const certificates = join(own, "certificates");
     mkdirSync(certificates, { recursive: true });
     const addedPort = await freePort();
     programs.run(
       name,
-      binaries.apiServer,
+      program,
       flags([
         `--secure-port=${addedPort}`,
         `--cert-dir=${certificates}`,

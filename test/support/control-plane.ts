@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ControlPlaneSource } from "./binaries.ts";
 import type { ControlPlane, User } from "./control-plane-handle.ts";
-import { type AddedApiServer, type Interrupt, startPrograms } from "./control-plane-start.ts";
+import { type AddApiServer, type Interrupt, startPrograms } from "./control-plane-start.ts";
 import { useExistingCluster } from "./existing-cluster.ts";
 import { Programs } from "./programs.ts";
 
@@ -17,7 +17,7 @@ export interface StartedControlPlane extends ControlPlane {
   /** Restarts the API server with these additional flags; rejects on an existing cluster. */
   restartApiServer: (extraFlags: readonly string[]) => Promise<void>;
   /** Starts another API server on the same etcd; rejects on an existing cluster. */
-  addApiServer: (extraFlags?: readonly string[]) => Promise<AddedApiServer>;
+  addApiServer: AddApiServer;
   /** The pid of `kube-apiserver` or another program; undefined on an existing cluster. */
   pidOf: (program: string) => number | undefined;
   /** Interrupts the control plane and restarts it; rejects on an existing cluster. */

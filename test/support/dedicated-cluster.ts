@@ -80,6 +80,8 @@ export interface DedicatedClusterOptions {
   readonly users?: readonly User[];
   /** Additional flags of kube-apiserver. */
   readonly extraApiServerFlags?: readonly string[];
+  /** The version of its programs, if Latchkey is installed; default: that of the test run. */
+  readonly kubernetesMinor?: string;
 }
 
 /** Starts a control plane and installs Latchkey; no controller runs. */

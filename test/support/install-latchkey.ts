@@ -20,6 +20,8 @@ export interface PreparedControlPlane extends Installation {
 export interface PreparedOptions extends Omit<ControlPlaneOptions, "etcdData"> {
   /** False: without a controller manager, so nothing but the test and Latchkey writes. */
   readonly controllerManager?: boolean;
+  /** The version of its programs, such as `1.36`; default: that of the test run. */
+  readonly kubernetesMinor?: string;
 }
 
 /**
@@ -29,9 +31,13 @@ export interface PreparedOptions extends Omit<ControlPlaneOptions, "etcdData"> {
  */
 export async function startPrepared(
   report: Report,
-  { controllerManager = true, ...options }: PreparedOptions = {},
+  { controllerManager = true, kubernetesMinor, ...options }: PreparedOptions = {},
 ): Promise<PreparedControlPlane> {
-  const source = await findOrBuildControlPlane(report);
+  const env = {
+    ...process.env,
+    ...(kubernetesMinor !== undefined && { KUBERNETES_MINOR: kubernetesMinor }),
+  };
+  const source = await findOrBuildControlPlane(report, env);
   if (source.kind === "existing") {
     report("tests that read the audit log are skipped: tests do not reach that of this cluster");
     const controlPlane = await startControlPlane(source, options);
@@ -42,7 +48,7 @@ export async function startPrepared(
   const { controllerManager: _, ...withoutManager } = source;
   const controlPlane = await startControlPlane(controllerManager ? source : withoutManager, {
     ...options,
-    etcdData: await preparedEtcd(source, { report }),
+    etcdData: await preparedEtcd(source, { report, env }),
   });
   await servesOwnKinds(controlPlane);
   return { controlPlane, ...(await installationOf(controlPlane)) };
