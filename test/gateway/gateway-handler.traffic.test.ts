@@ -16,6 +16,7 @@ import {
   headers,
   rawSession,
   type RawSession,
+  type StreamEnd,
   reset,
   windowUpdate,
 } from "../support/raw-http2.ts";
@@ -108,7 +109,8 @@ describe.each(frontWays)("through the $name", (way) => {
       await session.until(() => session.stream(1).body.length === text.length);
       gateway.revoke();
       await session.until(() => inFlight() === 0);
-      await session.until(() => session.stream(1).isWhole, 100);
+      const isOver = ({ isWhole, resetCode }: StreamEnd) => isWhole || resetCode !== undefined;
+      await session.until(() => isOver(session.stream(1)));
       session.destroy();
       return session;
     };
