@@ -8,6 +8,7 @@ import { type Refusal, refusal, unauthorized } from "../domain/gateway/refusal.t
 import { checkHead, type Framing, type RequestHead } from "../domain/gateway/request-head.ts";
 import { type Method, requestInfo, requiredAccess } from "../domain/gateway/request-info.ts";
 import {
+  type MalformedTarget,
   readTarget,
   type RequestTarget,
   type Routes,
@@ -50,23 +51,27 @@ export interface AdmittedRequest extends IdentifiedRequest {
 }
 
 /**
- * Finds out by its head alone who sends a request, and what it asks for: 400 for what could be read
- * in two ways, then 401, 403 and 404, so that a client without a credential learns nothing about
- * names. `accepted` is called with the user of a valid credential, whatever becomes of the request.
+ * Finds out by its head alone who sends a request, and what it asks for: 400 for a form that could
+ * be read in two ways, then 401. Only with a valid credential, the target is understood, with 400,
+ * 403 and 404: no other client learns about names, or makes the gateway read them. `accepted` is
+ * called with the user of a valid credential, whatever becomes of the request.
  */
 export async function identifyRequest(
   head: RequestHead,
   { authenticator, routes }: GatewayFront,
   accepted: (username: string) => void,
 ): Promise<IdentifiedRequest | Refusal> {
-  const understood = understand(head, routes);
-  if (understood.kind === "refusal") return understood;
+  const checked = checkHead(head);
+  if (checked.kind === "refused")
+    return refusal(checked.status, checked.status === 405 ? "method" : "malformed", checked.reason);
   const { token, subprotocols } = bearerOf(head.rawHeaders);
   if (token === undefined) return unauthorized;
   const credential = await authenticator.authenticate(token, head.peerAddress);
   if (credential.kind === "refusal") return credential;
   const { user, id } = credential;
   accepted(user.username);
+  const understood = understand(checked.method, head.target, routes);
+  if (understood.kind === "malformed") return refusal(400, "malformed", understood.reason);
   const forbidden = identityProblem(head, credential);
   if (forbidden !== undefined) return forbidden;
   const { request, target } = understood;
@@ -74,7 +79,8 @@ export async function identifyRequest(
   if (upstream === undefined)
     return refusal(404, "not-found", "the gateway serves nothing at this path");
   return {
-    ...{ ...understood, kind: "identified", upstream, credential, user, subprotocols },
+    ...{ kind: "identified", method: checked.method, framing: checked.framing },
+    ...{ target, upstream, request, credential, user, subprotocols },
     required: requiredAccess(request, head.isUpgrade),
     sharer: { user: user.username, key: id },
   };
@@ -115,24 +121,18 @@ export function authorizeAgain(
   return { kind: "no-opinion" };
 }
 
-/** A request whose head was understood. */
-interface UnderstoodRequest {
+/** A target that was understood. */
+interface Understood {
   readonly kind: "understood";
-  readonly method: Method;
-  readonly framing: Framing;
   readonly target: RequestTarget;
   readonly request: ReviewedRequest;
 }
 
-function understand(head: RequestHead, routes: Routes): UnderstoodRequest | Refusal {
-  const checked = checkHead(head);
-  if (checked.kind === "refused")
-    return refusal(checked.status, checked.status === 405 ? "method" : "malformed", checked.reason);
-  const target = readTarget(withDefaultNamespace(checked.method, head.target), routes);
-  if (target.kind === "malformed") return refusal(400, "malformed", target.reason);
-  const request = requestInfo(checked.method, target);
-  if (request.kind === "malformed") return refusal(400, "malformed", request.reason);
-  return { ...checked, kind: "understood", target, request };
+function understand(method: Method, text: string, routes: Routes): Understood | MalformedTarget {
+  const target = readTarget(withDefaultNamespace(method, text), routes);
+  if (target.kind === "malformed") return target;
+  const request = requestInfo(method, target);
+  return request.kind === "malformed" ? request : { kind: "understood", target, request };
 }
 
 function identityProblem(head: RequestHead, { user, noun }: Credential): Refusal | undefined {

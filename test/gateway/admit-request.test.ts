@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { connectedPolicies, unknownPolicy } from "../../src/domain/gateway/connected-policy.ts";
 import { secretWriteRefusal } from "../../src/domain/gateway/derived-credentials-policy.ts";
+import type { Routes } from "../../src/domain/gateway/request-target.ts";
 import { emptyScope } from "../support/empty-scope.ts";
 import { authorizeAgain } from "../../src/gateway/admit-request.ts";
 import { refusalOf } from "../../src/gateway/credential.ts";
@@ -21,7 +22,7 @@ async function admit(request: FakeRequest, deps: FakeGatewayDeps = fakeGatewayDe
 
 describe("a request is refused", () => {
   it.each<[string, FakeRequest, number]>([
-    ["that cannot be read, before its key is looked at", { path: "//", key: none }, 400],
+    ["that has odd characters, before its key is looked at", { path: "/a\\b", key: none }, 400],
     ["whose method is not served, before its key", { method: "TRACE", key: none }, 405],
     ["that RequestInfo cannot read", { path: "/api/v1/watch" }, 400],
     ["without a key", { key: null }, 401],
@@ -41,6 +42,23 @@ describe("a request is refused", () => {
     expect(await admitRequest(head, deps)).toMatchObject({ status: 401 });
     const known = { ...headOf({}), target };
     expect(await admitRequest(known, deps)).toMatchObject({ status: 404 });
+  });
+
+  it.each([
+    ["an empty step", "//"],
+    ["a step to its parent", "/a/.."],
+    ["%2F", "/a%2Fb"],
+    ["no resource", "/api/v1/watch"],
+    ["two values of watch", "/api/v1/pods?watch=1&watch=0"],
+    ["a field selector without a value", "/api/v1/pods?fieldSelector=metadata.name"],
+    ["1,001 parameters", `/api?${"&".repeat(1_000)}`],
+  ])("with 400 for a path with %s, and with 401 without a key", async (_what, path) => {
+    const routes = new Proxy<Routes>([], { get: () => expect.unreachable("the path is read") });
+    const stranger = { ...fakeGatewayDeps(), routes };
+    expect(await admitRequest(headOf({ path, key: null }), stranger)).toMatchObject({
+      status: 401,
+    });
+    expect(await admit({ path })).toMatchObject({ status: 400, cause: "malformed" });
   });
 
   it.each<[string, Parameters<typeof keyOf>[1]]>([

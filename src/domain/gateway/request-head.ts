@@ -1,5 +1,6 @@
 import { type Method, methods } from "./request-info.ts";
 import { fieldsOf, type RawHeaders, tokensOf, valuesOfField } from "./raw-headers.ts";
+import { textProblem } from "./request-target.ts";
 
 /** The head of a request to the gateway, as the server read it. */
 export interface RequestHead {
@@ -39,7 +40,10 @@ interface RefusedHead {
 /** Fields that two programs could read in two ways if they are sent twice. */
 const single = ["authorization", "host", "content-length", "content-type"] as const;
 
-/** Checks a head: method, version and framing (RFC 9112, section 6; RFC 9113, section 8.1). */
+/**
+ * Checks the form of a head: method, version, framing (RFC 9112, section 6; RFC 9113, section 8.1)
+ * and the characters of its target, which is not understood.
+ */
 export function checkHead(head: RequestHead): CheckedHead | RefusedHead {
   if (head.httpVersion === "1.0") return refused(505, "HTTP/1.1 or HTTP/2 is required");
   const method = methods.find((known) => known === head.method);
@@ -47,7 +51,7 @@ export function checkHead(head: RequestHead): CheckedHead | RefusedHead {
     return refused(405, `the method must be one of ${methods.join(", ")}, in capital letters`);
   const doubled = single.find((name) => valuesOfField(head.rawHeaders, name).length > 1);
   if (doubled !== undefined) return refused(400, `the header ${doubled} must be sent once`);
-  const problem = hostProblem(head) ?? nameProblem(head);
+  const problem = hostProblem(head) ?? nameProblem(head) ?? textProblem(head.target);
   if (problem !== undefined) return refused(400, problem);
   const framing = framingOf(head);
   if (typeof framing === "string") return refused(400, framing);

@@ -68,9 +68,11 @@ export function upstreamTarget({ path, query }: Pick<RequestTarget, "path" | "qu
   return path + query;
 }
 
-function textProblem(text: string): string | undefined {
+/** Why a target is malformed by its length and its characters alone, whatever it names. */
+export function textProblem(text: string): string | undefined {
   if (text.length > longestTarget)
     return `the request target must have at most ${longestTarget} characters`;
+  if (!text.startsWith("/")) return "the request target must be a path that begins with one slash";
   if (!/^[\x21-\x7e]*$/.test(text))
     return "the request target must consist of printable ASCII characters; percent-encode others";
   if (/[#\\]/.test(text)) return "the request target must not contain # or a backslash";
@@ -80,7 +82,6 @@ function textProblem(text: string): string | undefined {
 }
 
 function pathProblem(path: string): string | undefined {
-  if (!path.startsWith("/")) return "the request target must be a path that begins with one slash";
   const relaxedFrom = proxiedPathAt(path);
   return (
     segmentsProblem(path.slice(0, relaxedFrom), false) ??
