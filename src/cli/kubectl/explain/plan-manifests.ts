@@ -101,8 +101,10 @@ const schema = CORE_SCHEMA.withTags(boolYaml11Tag, mergeTag);
 
 function documentsOf(text: string, file: string): readonly Readonly<Record<string, unknown>>[] {
   let documents: readonly unknown[];
+  let expanded: number;
   try {
     documents = loadAll(text, { schema });
+    expanded = expandedLength(documents, new Map());
   } catch (error) {
     // The message of the library quotes the file.
     const line = error instanceof YAMLException ? error.mark?.line : undefined;
@@ -110,12 +112,31 @@ function documentsOf(text: string, file: string): readonly Readonly<Record<strin
       `${file}: is not valid YAML${line === undefined ? "" : ` at line ${line + 1}`}`,
     );
   }
+  if (expanded > mostInputBytes)
+    throw new UsageError(
+      `${file}: has more than ${mostInputBytes} characters once its aliases are expanded; ` +
+        "write the values without aliases",
+    );
   return documents
     .filter((document) => document !== null && document !== undefined)
     .map((document) => {
       if (isRecord(document)) return document;
       throw new UsageError(`${file}: a document is not an object`);
     });
+}
+
+/** The characters of a value with its aliases expanded; infinite if it contains itself. */
+function expandedLength(value: unknown, known: Map<object, number>): number {
+  if (typeof value === "string") return value.length + 1;
+  if (typeof value !== "object" || value === null) return 1;
+  const found = known.get(value);
+  if (found !== undefined) return found;
+  known.set(value, Number.POSITIVE_INFINITY);
+  let length = 1;
+  for (const [name, inner] of Object.entries(value))
+    length += name.length + expandedLength(inner, known);
+  known.set(value, length);
+  return length;
 }
 
 function itemsOf(

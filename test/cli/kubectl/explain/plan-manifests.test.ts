@@ -70,6 +70,29 @@ describe("the documents of a file", () => {
   });
 });
 
+describe("aliases", () => {
+  const label = "apiVersion: v1\nkind: Namespace\nmetadata: {name: a, labels: &l {b: c}}\n";
+
+  test("are expanded", () => {
+    expect(parse(`${label}spec: {a: *l, b: *l}`)).toMatchObject({
+      manifests: [{ manifest: { spec: { a: { b: "c" }, b: { b: "c" } } } }],
+    });
+  });
+
+  const lists = Array.from(
+    { length: 9 },
+    (_, at) => `k${at + 1}: &a${at + 1} [${`*a${at},`.repeat(10)}]`,
+  );
+  test.each([
+    ["that expand to 10^9 values", `k0: &a0 canary\n${lists.join("\n")}`],
+    ["of a long text", `k0: &a0 ${"canary".repeat(1_000)}\nk1: [${"*a0,".repeat(10_000)}]`],
+    ["inside of themselves", "k0: &a0 [canary, *a0]"],
+  ])("%s are refused without their values", (_what, text) => {
+    const sentence = /^a.yaml: has more than 16777216 characters once (?!.*canary)/;
+    expect(() => parse(label + text)).toThrow(sentence);
+  });
+});
+
 describe("plan refuses files without an object", () => {
   const empty = mkdtempSync(join(tmpdir(), "plan-"));
   afterAll(() => rmSync(empty, { recursive: true }));
