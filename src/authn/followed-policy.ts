@@ -1,4 +1,8 @@
-import type { ConnectedPolicy, PolicyProblem } from "../domain/gateway/connected-policy.ts";
+import {
+  type ConnectedPolicy,
+  type PolicyProblem,
+  problemText,
+} from "../domain/gateway/connected-policy.ts";
 import { type Clock, sleep } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import { askForPolicy, type PolicyGuardDeps } from "./policy-guard.ts";
@@ -15,14 +19,6 @@ interface FollowedPolicyDeps extends PolicyGuardDeps {
 const confirmedForMs = 90_000;
 const everyMs = 60_000;
 const retryMs = 5_000;
-
-/** What to do about a policy that does not count. */
-const fixes: Readonly<Record<PolicyProblem["kind"], string>> = {
-  "not-enforced": "; an administrator of the cluster must apply config/connected-policies",
-  unreadable: "; an administrator of the cluster must apply the rights of this program again",
-  settling: "",
-  unknown: "",
-};
 
 /** Asks a cluster each minute for a policy, so that what needs it is decided without waiting. */
 export class FollowedPolicy {
@@ -46,7 +42,7 @@ export class FollowedPolicy {
     if (answer === undefined) return "the policies of the cluster have not been checked yet";
     const isConfirmed = this.#deps.clock.monotonic() - this.#confirmedAt < confirmedForMs;
     if (answer !== "none" && (answer.kind !== "unknown" || !isConfirmed))
-      return answer.fact + fixes[answer.kind];
+      return problemText(answer);
     return isConfirmed ? undefined : "the policies of the cluster were not checked for 90 s";
   }
 

@@ -22,6 +22,7 @@ import type { Metrics } from "../runtime/metrics.ts";
 import type { ProcessPart } from "../runtime/run-process.ts";
 import { SharedWait } from "../runtime/shared-wait.ts";
 import { FollowedPolicy } from "./followed-policy.ts";
+import { type LatchkeyNamespacesDeps, withLatchkeyNamespaces } from "./latchkey-namespaces.ts";
 import { exposeLabelTrust, oneLocation, type RequestLocations } from "./request-locations.ts";
 
 /** What following the namespaces of a cluster needs; the client is that of the cluster. */
@@ -230,16 +231,17 @@ interface NamedCluster {
 /** Where requests to the cluster of the process itself are, with its metric. */
 export function ownLocations(
   { clusterName, virtualClusterNamespace }: NamedCluster,
-  deps: GuardedNamespacesDeps & { readonly metrics: Metrics },
+  deps: GuardedNamespacesDeps & LatchkeyNamespacesDeps & { readonly metrics: Metrics },
 ): RequestLocations & ProcessPart {
   const connected = namedUpstream(clusterName);
   const base = connectedLocation(connected, virtualClusterNamespace);
   // In the cluster of a project, labels of namespaces are those of a tenant.
-  if (base.project !== undefined) return oneLocation(base);
+  if (base.project !== undefined) return withLatchkeyNamespaces(oneLocation(base), deps);
   const namespaces = new GuardedNamespaces(base, deps);
   const name = upstreamName(connected) ?? clusterName;
   exposeLabelTrust(() => [[name, namespaces.areTrusted === true]], deps.metrics);
-  return namespaces;
+  const run = (signal: AbortSignal): Promise<void> => namespaces.run(signal);
+  return Object.assign(withLatchkeyNamespaces(namespaces, deps), { run });
 }
 
 /** The labels that count, of a namespace; undefined for one that no API server would have. */

@@ -1,5 +1,6 @@
 import { gatewayFieldManager } from "../api/names.ts";
 import { GuardedNamespaces } from "../authn/guarded-namespaces.ts";
+import { withLatchkeyNamespaces } from "../authn/latchkey-namespaces.ts";
 import { oneLocation } from "../authn/request-locations.ts";
 import { PolicyGuard } from "../authn/policy-guard.ts";
 import type { ClusterAccess } from "../domain/gateway/cluster-kubeconfig.ts";
@@ -98,10 +99,11 @@ export function connectCluster(
   });
   const listWatch = createListWatch(objects, clock, mostEventBytes);
   // In the cluster of a project, labels of namespaces are those of a tenant.
-  const locations =
+  const labelled =
     base.project === undefined
       ? new GuardedNamespaces(base, { ...deps, client, clock, log, listWatch })
       : oneLocation(base);
+  const locations = withLatchkeyNamespaces(labelled, { ...deps, client, clock });
   return {
     credentials,
     forwarder,

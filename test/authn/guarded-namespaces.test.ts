@@ -224,7 +224,8 @@ describe("the cluster of a process itself", () => {
       { clusterName, virtualClusterNamespace },
       {
         ...{ listWatch, clock, log: recordingLog(), yielder: new Yielder(clock), metrics },
-        ...{ random: () => 0.5, onChange() {}, client: { get: async () => undefined } },
+        ...{ random: () => 0.5, onChange() {} },
+        client: { get: async () => undefined, review: async () => undefined },
       },
     );
     closing.push(() => locations.close());
@@ -243,11 +244,17 @@ describe("the cluster of a process itself", () => {
 
   test("is the virtual cluster of a project, where labels are those of a tenant", async () => {
     const { locations } = own("web/dev", "vc-web");
-    const location = { target: "ProjectVirtualCluster", project: "web", virtualCluster: "dev" };
+    const location = {
+      ...{ target: "ProjectVirtualCluster", project: "web", virtualCluster: "dev" },
+      latchkeyNamespaces: new Set(),
+    };
     await locations.decided(needing);
     expect(locations.locationOf("a")).toEqual({ ...location, virtualClusterNamespace: "vc-web" });
     expect(locations.warnings()).toEqual([]);
-    expect(own("web/dev").locations.locationOf("a")).toEqual(location);
+    expect(own("web/dev").locations.locationOf("a")).toEqual({
+      ...location,
+      latchkeyNamespaces: "unknown",
+    });
   });
 });
 

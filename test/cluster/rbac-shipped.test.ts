@@ -344,6 +344,7 @@ describe("the account latchkey-direct-authorizer", () => {
       ["renew", secretAccess("update", "latchkey-direct-authorizer-certificates")],
       ["follow namespaces", "watch core namespaces"],
       ["read the policy that guards their labels", readPolicy("latchkey-project-assignment")],
+      ["read the policy that names Latchkey's namespace", readPolicy("latchkey-own-secrets")],
     ],
     [
       ["read Secrets", "list core secrets"],
@@ -352,7 +353,7 @@ describe("the account latchkey-direct-authorizer", () => {
       ["write roles", "create rbac.authorization.k8s.io clusterroles"],
       ["read roles", "list rbac.authorization.k8s.io clusterroles"],
       ["change namespaces", "patch core namespaces"],
-      ["read other policies", readPolicy("latchkey-own-secrets")],
+      ["read other policies", readPolicy("latchkey-derived-credentials")],
     ],
   );
 });
@@ -367,6 +368,7 @@ describe("the account latchkey-direct-endpoint", () => {
       ["keep its certificates", secretAccess("update", "latchkey-direct-endpoint-certificates")],
       ["follow namespaces", "watch core namespaces"],
       ["read the policy that guards their labels", readPolicy("latchkey-project-assignment")],
+      ["read the policy that names Latchkey's namespace", readPolicy("latchkey-own-secrets")],
     ],
     [
       ["read Secrets", "list core secrets"],
@@ -375,7 +377,7 @@ describe("the account latchkey-direct-endpoint", () => {
       ["delete the kept keys", secretAccess("delete", "latchkey-direct-endpoint-keys")],
       ["read access keys", "get management.service ownedaccesskeys"],
       ["change namespaces", "patch core namespaces"],
-      ["read other policies", readPolicy("latchkey-own-secrets")],
+      ["read other policies", readPolicy("latchkey-derived-credentials")],
       ["write roles", "create rbac.authorization.k8s.io clusterroles"],
       ["read roles", "list rbac.authorization.k8s.io clusterroles"],
       ["act as a service account", "impersonate core serviceaccounts default in default"],

@@ -75,8 +75,9 @@ const allowsFirst: ReadonlySet<string> = new Set([
 ]);
 const [firstRequest = { path: "" }] = requests;
 
-const ofLabels = [
-  ...["namespaces", "validatingadmissionpolicies", "validatingadmissionpolicybindings"],
+const ofScopes = [
+  ...["namespaces", "selfsubjectreviews"],
+  ...["validatingadmissionpolicies", "validatingadmissionpolicybindings"],
 ];
 
 describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", () => {
@@ -428,8 +429,8 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
   });
 
   it.each([
-    ["direct-endpoint", [...ofLabels, "secrets", "selfsubjectaccessreviews"]],
-    ["direct-authorizer", [...ofLabels, "secrets"]],
+    ["direct-endpoint", [...ofScopes, "secrets", "selfsubjectaccessreviews"]],
+    ["direct-authorizer", [...ofScopes, "secrets"]],
   ])("needs nothing of the cluster but what the shipped RBAC allows: %s", (name, resources) => {
     const account = `system:serviceaccount:latchkey-system:latchkey-${name}`;
     const own = latchkeyRecords(connected.auditLogPath ?? "").filter(

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import assert from "node:assert/strict";
 import { isRecord } from "../../src/api/parse.ts";
 import { parseScope, parseScopeLimit, scopeBounds, writeScope } from "../../src/api/scope.ts";
+import { isGuardedNamespace } from "../../src/domain/scope/derived-credentials.ts";
 import { narrows } from "../../src/domain/scope/narrows.ts";
 import { anyRequest, anyScope } from "../domain/scope/arbitraries.ts";
 import { anyPair } from "../domain/scope/narrower.ts";
@@ -44,7 +45,8 @@ const largeScope = fc.record(
 const anyJson = weighted([2, spoiled(anyScope)], [1, spoiled(largeScope)]);
 
 function isNarrower(child: unknown, parent: unknown): boolean {
-  return narrows(parseScopeLimit(child), parseScopeLimit(parent), context.ownNamespace);
+  const isGuarded = (name: string): boolean => isGuardedNamespace(name, context.ownNamespace);
+  return narrows(parseScopeLimit(child), parseScopeLimit(parent), isGuarded);
 }
 
 /** The scope engine, and the comparison of scopes. */

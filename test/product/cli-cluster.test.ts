@@ -115,7 +115,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey cluster", () => {
 
   it("the manifest applies in another cluster, twice", async () => {
     const namespace = unique("agent");
-    const { stdout } = await connect(unique("applied"), `--latchkey-namespace=${namespace}`);
+    const { stdout } = await connect(unique("applied"), `--agent-namespace=${namespace}`);
     for (const done of ["serverside-applied", "serverside-applied"]) {
       const args = ["apply", "--server-side", "--filename=-"];
       const applied = await kubectl(inject("controlPlane"), args, { input: stdout });

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { findOrBuildControlPlane } from "../support/binaries.ts";
@@ -10,9 +11,11 @@ import { startControlPlane, type StartedControlPlane } from "../support/control-
 import { eventually } from "../support/eventually.ts";
 import { askGateway, openGatewayStream } from "../support/gateway-request.ts";
 import { type KnownKey, makeKey } from "../support/key-request.ts";
+import { repository } from "../support/install.ts";
 import { kubectl } from "../support/kubectl.ts";
 import { api, unique } from "../support/policy-request.ts";
 
+const policies = join(repository, "config", "connected-policies");
 const secretsPath = "/api/v1/namespaces/latchkey-clusters/secrets";
 
 describe.skipIf(inject("gateway") === undefined)("a connected cluster", () => {
@@ -108,6 +111,41 @@ describe.skipIf(inject("gateway") === undefined)("a connected cluster", () => {
     const path = `/kubernetes/cluster/${cluster}/api/v1/namespaces/default/configmaps`;
     const isAnswered = async () => (await askKey(key, path)).status === status;
     expect(await eventually(isAnswered, { what: `status ${status}` })).toBe(true);
+  });
+
+  it("has guarded namespaces of its own: where its policy says that Latchkey runs", async () => {
+    const [name, reader] = [unique("edge"), unique("reader")];
+    for (const args of [
+      ["create", "namespace", "lk-edge"],
+      ["-n", "lk-edge", "create", "secret", "generic", "latchkey-central"],
+      ["-n", "default", "create", "secret", "generic", "another"],
+      ["create", "clusterrolebinding", reader, "--clusterrole=edit", `--user=${reader}`],
+    ])
+      await kubectl(connected, args);
+    const policy = await kubectl(connected, ["kustomize", policies]);
+    await kubectl(connected, ["apply", "--server-side", "--force-conflicts", "--filename=-"], {
+      input: policy.replaceAll("latchkey-system:", "lk-edge:"),
+    });
+    await connect(named(name));
+    const keyFor = (namespaces: readonly string[]) =>
+      makeKey({
+        spec: {
+          user: reader,
+          scope: {
+            rules: [
+              { cluster: name, namespaces, resources: [{ group: "", resources: ["secrets"] }] },
+            ],
+          },
+        },
+      });
+    const [anywhere, there] = [await keyFor([]), await keyFor(["lk-edge"])];
+    const status = async (key: KnownKey, path: string) =>
+      (await askKey(key, `/kubernetes/cluster/${name}/api/v1/namespaces/${path}`)).status;
+    await eventually(async () => (await status(anywhere, "default/secrets/another")) === 200, {
+      what: "the cluster to be connected",
+    });
+    expect(await status(anywhere, "lk-edge/secrets/latchkey-central")).toBe(403);
+    expect(await status(there, "lk-edge/secrets/latchkey-central")).toBe(200);
   });
 
   it("is in no scope for a name that is not connected", async () => {

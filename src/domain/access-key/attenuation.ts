@@ -7,6 +7,7 @@ import {
   effectiveScopes,
 } from "./key-state.ts";
 import { lifetimeOf } from "../lifetime.ts";
+import { isGuardedNamespace } from "../scope/derived-credentials.ts";
 import { narrows } from "../scope/narrows.ts";
 
 /**
@@ -22,9 +23,9 @@ export function attenuationProblem(
   const invalidReason = parentInvalidReason(parent, now);
   if (parent === "gone" || invalidReason !== undefined)
     return `${invalidReason ?? "The parent access key was deleted"}; use a valid credential`;
-  if (
-    !effectiveScopes(parent).every((limit) => narrows(spec.scope, limit, parent.config.namespace))
-  ) {
+  // In connected clusters other namespaces are guarded; there, each use checks the parent's scope.
+  const isGuarded = (name: string): boolean => isGuardedNamespace(name, parent.config.namespace);
+  if (!effectiveScopes(parent).every((limit) => narrows(spec.scope, limit, isGuarded))) {
     return (
       "spec.scope: must not exceed the scope of the access key that made the request: " +
       "each entry must be within one entry of that scope. Narrow spec.scope, or use another " +

@@ -256,11 +256,14 @@ function planStatus(
   };
 }
 
-/** The scopes of the parent key and its ancestors that do not contain the scope of the token. */
+/**
+ * The scopes of the parent key and its ancestors that do not contain the scope of the token. Which
+ * namespaces are guarded in the clusters of the token is not known here: any may be.
+ */
 function scopesBehind({ parentKey, token }: ObservedEndpointToken): readonly Scope[] {
   if (parentKey === undefined || parentKey === "gone") return [];
   const isBeyond = (limit: ScopeLimit): limit is Scope =>
-    typeof limit !== "string" && !narrows(token.spec.limit, limit, parentKey.config.namespace);
+    typeof limit !== "string" && !narrows(token.spec.limit, limit, () => true);
   return effectiveScopes(parentKey).filter(isBeyond);
 }
 

@@ -56,6 +56,19 @@ export interface PolicyProblem {
   readonly fact: string;
 }
 
+/** What to do about a policy that does not count. */
+const fixes: Readonly<Record<PolicyProblem["kind"], string>> = {
+  "not-enforced": "; an administrator of the cluster must apply config/connected-policies",
+  unreadable: "; an administrator of the cluster must apply the rights of this program again",
+  settling: "",
+  unknown: "",
+};
+
+/** A problem with what to do about it, as a sentence without a period. */
+export function problemText({ kind, fact }: PolicyProblem): string {
+  return fact + fixes[kind];
+}
+
 /** An API server enforces a new policy about a second after its creation. */
 const settlingMs = 10_000;
 

@@ -53,8 +53,8 @@ const escapes: readonly Escape[] = [
 const guardedNamespaces = ["latchkey-clusters", "kube-system"];
 
 /**
- * Whether a request in this namespace is only covered by a rule that lists the namespace and the
- * resource by name.
+ * Whether requests in this namespace of the central cluster are only covered by a rule that lists
+ * the namespace and the resource by name.
  */
 export function isGuardedNamespace(namespace: string, ownNamespace: string): boolean {
   return (
@@ -62,6 +62,17 @@ export function isGuardedNamespace(namespace: string, ownNamespace: string): boo
     (namespace === ownNamespace ||
       guardedNamespaces.includes(namespace) ||
       namespace.startsWith(outboxNamespacePrefix))
+  );
+}
+
+/** The same for the namespace of a request, in the cluster that is asked. */
+export function isInGuardedNamespace(
+  { namespace, latchkeyNamespaces = new Set() }: ResourceRequest,
+  ownNamespace: string,
+): boolean {
+  return (
+    isGuardedNamespace(namespace, ownNamespace) ||
+    (namespace !== "" && (latchkeyNamespaces === "unknown" || latchkeyNamespaces.has(namespace)))
   );
 }
 
@@ -102,7 +113,7 @@ export type Protection = "guarded" | "escape" | "secrets";
 /** The protection of a request; undefined if it has none. `ownNamespace` is Latchkey's own. */
 export function protectionOf(request: ScopedRequest, ownNamespace: string): Protection | undefined {
   if (request.kind === "path") return undefined;
-  if (isGuardedNamespace(request.namespace, ownNamespace)) return "guarded";
+  if (isInGuardedNamespace(request, ownNamespace)) return "guarded";
   if (isEscape(request)) return "escape";
   return isSecrets(request.group, request.resource) ? "secrets" : undefined;
 }

@@ -1,10 +1,5 @@
 import type { Scope, ScopeLimit, ScopeRule } from "../../api/scope.ts";
-import {
-  couldEscape,
-  isGuardedNamespace,
-  isImpersonation,
-  isSecrets,
-} from "./derived-credentials.ts";
+import { couldEscape, isImpersonation, isSecrets } from "./derived-credentials.ts";
 import type { Dimension, EntryKind } from "./dimension.ts";
 import { entryKinds } from "./entry-kinds.ts";
 import { NameSets } from "./patterns.ts";
@@ -13,9 +8,14 @@ import { ruleKind } from "./rule-kind.ts";
 /**
  * Whether `parent` allows everything that `child` allows, regardless of the rules of the roles that
  * they name: each entry of the child must be within one entry of the parent. It is conservative: it
- * accepts no wider scope, and rejects some narrower ones. `ownNamespace` is Latchkey's own.
+ * accepts no wider scope, and rejects some narrower ones. `isGuarded` tells in which namespaces the
+ * parent covers only what it lists by name.
  */
-export function narrows(child: ScopeLimit, parent: ScopeLimit, ownNamespace: string): boolean {
+export function narrows(
+  child: ScopeLimit,
+  parent: ScopeLimit,
+  isGuarded: (namespace: string) => boolean,
+): boolean {
   if (parent === "none" || child === "unreadable") return true;
   if (parent === "unreadable" || child === "none") return false;
   const sets = new NameSets();
@@ -27,7 +27,7 @@ export function narrows(child: ScopeLimit, parent: ScopeLimit, ownNamespace: str
         parent.rules.some(
           (other) =>
             ruleKind.dimensions.every((dimension) => dimension.narrows(rule, other, sets)) &&
-            namedOnesNarrow(rule, other, ownNamespace),
+            namedOnesNarrow(rule, other, isGuarded),
         ),
       );
     }),
@@ -119,8 +119,12 @@ function restrictsAtMost(rule: ScopeRule, ...fields: readonly (keyof ScopeRule)[
  * Whether the parent also names everything that is only covered by name: resources, impersonation
  * verbs, and guarded namespaces with the resources in them.
  */
-function namedOnesNarrow(child: ScopeRule, parent: ScopeRule, ownNamespace: string): boolean {
-  const guarded = child.namespaces.filter((name) => isGuardedNamespace(name, ownNamespace));
+function namedOnesNarrow(
+  child: ScopeRule,
+  parent: ScopeRule,
+  isGuarded: (namespace: string) => boolean,
+): boolean {
+  const guarded = child.namespaces.filter((name) => name !== "" && isGuarded(name));
   const actsAs = child.verbs.filter(isImpersonation);
   const mustBeNamed = (group: string, name: string): boolean =>
     guarded.length > 0 ||

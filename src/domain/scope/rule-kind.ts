@@ -1,5 +1,5 @@
 import type { ScopeResources, ScopeRule } from "../../api/scope.ts";
-import { isGuardedNamespace, isImpersonation } from "./derived-credentials.ts";
+import { isImpersonation, isInGuardedNamespace } from "./derived-credentials.ts";
 import type { Dimension, EntryKind } from "./dimension.ts";
 import {
   coversPath,
@@ -114,8 +114,8 @@ const rules: readonly Dimension<ScopeRule>[] = [
     covers: ({ namespaces }, request) =>
       namespaces.length === 0 ||
       namespaces.some((namespace) => coversNamespace(namespace, request)),
-    lists: ({ namespaces }, { namespace }, { ownNamespace }) =>
-      !isGuardedNamespace(namespace, ownNamespace) || namespaces.includes(namespace),
+    lists: ({ namespaces }, request, { ownNamespace }) =>
+      !isInGuardedNamespace(request, ownNamespace) || namespaces.includes(request.namespace),
     narrows: (child, parent, sets) => sets.isSubset(child.namespaces, parent.namespaces),
   }),
   listing("requestTargets", ({ target }) => target),

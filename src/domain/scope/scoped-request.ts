@@ -16,6 +16,8 @@ export interface RequestLocation {
   readonly virtualCluster?: string;
   /** The namespace of the virtual cluster itself. */
   readonly virtualClusterNamespace?: string;
+  /** Where Latchkey runs in a cluster that is not the central one; "unknown" if it may be any. */
+  readonly latchkeyNamespaces?: ReadonlySet<string> | "unknown";
 }
 
 /** A resource request, its location, and whether the resource is namespaced. */

@@ -429,6 +429,10 @@ describe("the claims of a token", () => {
   const scopedTo = (name: string): Changes => ({
     token: { spec: { scope: JSON.stringify(raw(name)), limit: projects(name) } },
   });
+  const secretsIn = (...namespaces: readonly string[]) => ({
+    rules: [{ namespaces, resources: [{ group: "", resources: ["secrets"] }] }],
+  });
+  const edge = parseScopeLimit(secretsIn("lk-edge"));
   const parent = (...names: readonly string[]) => parentWith({ scope: projects(...names) });
   const scopeIn = (changes: Changes): unknown => {
     const text = claimsOf(changes, born)?.["management.service"].scope;
@@ -448,6 +452,14 @@ describe("the claims of a token", () => {
       "both scopes if neither is within the other",
       { ...scopedTo("ops"), ...parent("web") },
       [projects("ops"), projects("web")],
+    ],
+    [
+      "both scopes if the token names a namespace, which may be guarded in another cluster",
+      {
+        token: { spec: { scope: JSON.stringify(secretsIn("lk-edge")), limit: edge } },
+        ...parentWith({ scope: parseScopeLimit(secretsIn()) }),
+      },
+      [edge, parseScopeLimit(secretsIn())],
     ],
     [
       "the scopes of all ancestors",

@@ -126,6 +126,11 @@ export const anyRequest: fc.Arbitrary<ScopedRequest> = fc
     }),
   );
 
+/** The same in clusters where Latchkey runs in other namespaces. */
+export const anyRequestElsewhere: fc.Arbitrary<ScopedRequest> = fc
+  .tuple(anyRequest, fc.constantFrom("unknown" as const, new Set(["ns"]), new Set<string>()))
+  .map(([request, latchkeyNamespaces]) => ({ ...request, latchkeyNamespaces }));
+
 const orStar = (name: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc.oneof({ weight: 3, arbitrary: name }, { weight: 1, arbitrary: fc.constantFrom("*", "") });
 const some = <T>(entry: fc.Arbitrary<T>): fc.Arbitrary<T[]> =>

@@ -74,6 +74,36 @@ test("guarded namespaces are Latchkey's own, those of connected clusters and tha
   expect(isGuardedNamespace("", "")).toBe(false);
 });
 
+test.each([
+  ["Secrets", "secrets"],
+  ["pods", "pods"],
+])(
+  "in a cluster where Latchkey runs elsewhere, a rule names its namespace for %s",
+  (_w, resource) => {
+    const request = (namespace: string, latchkeyNamespaces: ReadonlySet<string> | "unknown") => ({
+      ...resourceRequest({ group: "", resource, verb: "get", namespace, target: "Cluster" }),
+      latchkeyNamespaces,
+    });
+    const rule = { resources: [{ group: "", resources: [resource] }] };
+    const isCovered = (scope: object, ...asked: Parameters<typeof request>) =>
+      isAllowed(scope, request(...asked));
+    const edge = new Set(["lk-edge"]);
+    expect(isCovered({ rules: [rule] }, "lk-edge", edge)).toBe(false);
+    expect(isCovered({ rules: [{ ...rule, namespaces: ["lk-edge"] }] }, "lk-edge", edge)).toBe(
+      true,
+    );
+    expect(isCovered({ rules: [rule] }, "web", edge)).toBe(true);
+    expect(isCovered({ rules: [rule] }, "web", "unknown")).toBe(false);
+    expect(isCovered({ rules: [{ ...rule, namespaces: ["web"] }] }, "web", "unknown")).toBe(true);
+    // The central cluster's own namespace and the fixed names stay guarded.
+    expect(
+      ["latchkey-system", "latchkey-clusters"].filter((name) =>
+        isCovered({ rules: [rule] }, name, edge),
+      ),
+    ).toEqual([]);
+  },
+);
+
 describe("the key of the agent of a connected cluster", () => {
   const outbox = "latchkey-cluster-east";
   const rule = (verbs: readonly string[], group: string, resource: string, ...names: string[]) => ({

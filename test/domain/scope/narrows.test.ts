@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseScopeLimit } from "../../../src/api/scope.ts";
+import { isGuardedNamespace } from "../../../src/domain/scope/derived-credentials.ts";
 import { narrows } from "../../../src/domain/scope/narrows.ts";
 import { anyRequest, anyScope } from "./arbitraries.ts";
 import { anyPair, narrower } from "./narrower.ts";
@@ -10,8 +11,10 @@ import { runs } from "../../support/property-runs.ts";
 
 const often = runs(1_000);
 
+const isGuarded = (namespace: string): boolean => isGuardedNamespace(namespace, "latchkey-system");
+
 function isNarrower(child: unknown, parent: unknown): boolean {
-  return narrows(parseScopeLimit(child), parseScopeLimit(parent), "latchkey-system");
+  return narrows(parseScopeLimit(child), parseScopeLimit(parent), isGuarded);
 }
 
 test("a narrower scope allows nothing that the wider scope denies", () => {
@@ -38,6 +41,14 @@ test("a narrower scope allows nothing that the wider scope denies", () => {
   expect(allowed).toBeGreaterThan(often.numRuns / 10);
 });
 
+test("a namespace by name is within no namespaces by name, unless it may be guarded", () => {
+  const inNamespaces = (namespaces: readonly string[]) =>
+    parseScopeLimit({ rules: [{ namespaces, resources: [{ group: "", resources: ["pods"] }] }] });
+  const [child, parent] = [inNamespaces(["web"]), inNamespaces([])];
+  const isWithin = (isOneOf: (namespace: string) => boolean) => narrows(child, parent, isOneOf);
+  expect([isWithin(isGuarded), isWithin(() => true)]).toEqual([true, false]);
+});
+
 test("every scope narrows itself, and a single narrowing step is recognized", () => {
   fc.assert(
     fc.property(anyScope, (scope) => {
@@ -55,9 +66,7 @@ test("an invalid scope only contains invalid ones, and no scope is only within n
     parseScopeLimit({}),
     parseScopeLimit({ rules: [{}] }),
   ] as const;
-  expect(
-    limits.map((parent) => limits.map((child) => narrows(child, parent, "latchkey-system"))),
-  ).toEqual([
+  expect(limits.map((parent) => limits.map((child) => narrows(child, parent, isGuarded)))).toEqual([
     [true, true, true, true],
     [false, true, false, false],
     [false, true, true, false],

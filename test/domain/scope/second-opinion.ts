@@ -212,7 +212,12 @@ export function secondOpinion(scope: unknown, request: ScopedRequest): boolean {
     const plain = plainRules(scope, request);
     const { group, resource, namespace, resourceScope } = request;
     if (resourceScope === "Unknown") return false;
-    if (/^(?:kube-system|latchkey-(?:clusters|system|cluster-.*))$/.test(namespace))
+    const isElsewhere = (names: typeof request.latchkeyNamespaces): boolean =>
+      namespace !== "" && (names === "unknown" || names?.has(namespace) === true);
+    if (
+      /^(?:kube-system|latchkey-(?:clusters|system|cluster-.*))$/.test(namespace) ||
+      isElsewhere(request.latchkeyNamespaces)
+    )
       return isFit(
         plain
           .filter((rule) => stringsAt(rule, "namespaces").includes(namespace))

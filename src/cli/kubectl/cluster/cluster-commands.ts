@@ -1,4 +1,4 @@
-import { duration } from "../../../runtime/config-values.ts";
+import { duration, namespaceName } from "../../../runtime/config-values.ts";
 import type { Command } from "../../command.ts";
 import { resultOutput, systemNamespace } from "../connection/connection-options.ts";
 import { clusterName, projectList, serverUrl, someText, switchOption } from "../option-values.ts";
@@ -66,6 +66,13 @@ export const clusterCommands = {
         help: "new file for the manifest, with mode 0600, instead of the standard output",
         completes: "files",
         parse: someText,
+      },
+      agentNamespace: {
+        value: "<name>",
+        help:
+          "namespace that Latchkey runs in, in the connected cluster; " +
+          "that of --latchkey-namespace if unset",
+        parse: namespaceName,
       },
       ...systemNamespace,
     },

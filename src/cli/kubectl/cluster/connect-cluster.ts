@@ -117,10 +117,10 @@ async function connectAgent(
   { flags, keys, server }: AgentTerms,
   { cluster, cli }: ConnectedCli,
 ): Promise<number> {
-  const { latchkeyNamespace, ttl, rotateKey } = flags;
+  const { agentNamespace: namespace = flags.latchkeyNamespace, ttl, rotateKey } = flags;
   const current = keys.filter(({ isExpired }) => !isExpired);
   if (current.length > 0 && !rotateKey) {
-    printManifest(yamlText(agentNamespaceManifest(latchkeyNamespace)), flags, cli);
+    printManifest(yamlText(agentNamespaceManifest(namespace)), flags, cli);
     sayKept(current, cli);
     return exitCodes.done.code;
   }
@@ -130,7 +130,7 @@ async function connectAgent(
   const used: ClusterInfo[] = [];
   const textOf = (key: string, central: ClusterInfo): string => {
     used.push(central);
-    return connectedManifest({ name, key, namespace: latchkeyNamespace }, central);
+    return connectedManifest({ name, key, namespace }, central);
   };
   const code = await makeKeyAs(
     { textOf: ({ key }, central) => textOf(key, central), server, option: "--central-server" },

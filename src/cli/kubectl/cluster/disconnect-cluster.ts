@@ -41,7 +41,7 @@ function remains(name: string): readonly string[] {
     `copies in cluster "${name}" stay; delete its agent, then delete them with ` +
       `${kubectl} delete secrets --all-namespaces -l ${labels.outboxUid}`,
     `its kubeconfig has no access any more; delete it with ` +
-      `${kubectl} -n latchkey-system delete secret ${ownObjects.central}`,
+      `${kubectl} -n <namespace of the agent> delete secret ${ownObjects.central}`,
   ];
 }
 
