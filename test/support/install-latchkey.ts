@@ -20,8 +20,6 @@ export interface PreparedControlPlane extends Installation {
 export interface PreparedOptions extends Omit<ControlPlaneOptions, "etcdData"> {
   /** False: without a controller manager, so nothing but the test and Latchkey writes. */
   readonly controllerManager?: boolean;
-  /** The version of its programs, such as `1.36`; default: that of the test run. */
-  readonly kubernetesMinor?: string;
 }
 
 /**
@@ -31,13 +29,9 @@ export interface PreparedOptions extends Omit<ControlPlaneOptions, "etcdData"> {
  */
 export async function startPrepared(
   report: Report,
-  { controllerManager = true, kubernetesMinor, ...options }: PreparedOptions = {},
+  { controllerManager = true, ...options }: PreparedOptions = {},
 ): Promise<PreparedControlPlane> {
-  const env = {
-    ...process.env,
-    ...(kubernetesMinor !== undefined && { KUBERNETES_MINOR: kubernetesMinor }),
-  };
-  const source = await findOrBuildControlPlane(report, env);
+  const source = await findOrBuildControlPlane(report);
   if (source.kind === "existing") {
     report("tests that read the audit log are skipped: tests do not reach that of this cluster");
     const controlPlane = await startControlPlane(source, options);
@@ -48,7 +42,7 @@ export async function startPrepared(
   const { controllerManager: _, ...withoutManager } = source;
   const controlPlane = await startControlPlane(controllerManager ? source : withoutManager, {
     ...options,
-    etcdData: await preparedEtcd(source, { report, env }),
+    etcdData: await preparedEtcd(source, { report }),
   });
   await servesOwnKinds(controlPlane);
   return { controlPlane, ...(await installationOf(controlPlane)) };
