@@ -6,7 +6,7 @@ import { bundle, clientBundle } from "../support/bundle.ts";
 import type { BuildDeps } from "../support/cached-build.ts";
 import { rendererModule } from "../support/chart-renderer.ts";
 import { compiledClient } from "../support/compiled-client.ts";
-import { controlPlaneModule, nodeModule } from "../support/control-plane-module.ts";
+import { controlPlaneModule, minors, nodeModule } from "../support/control-plane-module.ts";
 import { debianPrograms, podRuntime } from "../support/debian-programs.ts";
 import { execClientModule } from "../support/exec-client.ts";
 import { kubeletModule } from "../support/fake-kubelet.ts";
@@ -105,6 +105,7 @@ export const preparations: readonly Preparation[] = [
   },
   go(operatorCrdsModule, "test/support/operator-crds.ts"),
   go(luaModule, "test/support/health-scripts.ts"),
+  go(controlPlaneModule({ KUBERNETES_MINOR: minors[1] }), "test/verify/two-versions.test.ts"),
   go(execClientModule, "test/support/exec-client.ts"),
   go(toolsModule, "test/support/tools.ts"),
   go(kindConfigModule, "test/support/kind-config.ts"),

@@ -8,11 +8,7 @@ import {
 } from "./cluster-connection.ts";
 import { findOrBuildControlPlane, type Report } from "./binaries.ts";
 import { bundle } from "./bundle.ts";
-import {
-  type ControlPlaneOptions,
-  startControlPlane,
-  type StartedControlPlane,
-} from "./control-plane.ts";
+import { startControlPlane, type StartedControlPlane } from "./control-plane.ts";
 import type { User } from "./control-plane-handle.ts";
 import { type Installation, installationOf } from "./install.ts";
 import {
@@ -80,7 +76,7 @@ export interface DedicatedClusterOptions {
   readonly users?: readonly User[];
   /** Additional flags of kube-apiserver. */
   readonly extraApiServerFlags?: readonly string[];
-  /** The version of its programs, if Latchkey is installed; default: that of the test run. */
+  /** The version of its programs, if nothing is installed; default: that of the test run. */
   readonly kubernetesMinor?: string;
 }
 
@@ -138,10 +134,14 @@ export async function startDedicatedCluster({
 }
 
 async function startEmpty(
-  options: ControlPlaneOptions,
+  { kubernetesMinor, ...options }: DedicatedClusterOptions,
   report: Report,
 ): Promise<PreparedControlPlane> {
-  const controlPlane = await startControlPlane(await findOrBuildControlPlane(report), options);
+  const env = {
+    ...process.env,
+    ...(kubernetesMinor !== undefined && { KUBERNETES_MINOR: kubernetesMinor }),
+  };
+  const controlPlane = await startControlPlane(await findOrBuildControlPlane(report, env), options);
   return { controlPlane, ...(await installationOf(controlPlane)) };
 }
 

@@ -15,12 +15,14 @@ import {
   send,
 } from "../support/cluster-connection.ts";
 import type { ControlPlane } from "../support/control-plane-handle.ts";
+import { minors } from "../support/control-plane-module.ts";
 import {
   type DedicatedCluster,
   hasDedicatedClusters,
   startDedicatedCluster,
 } from "../support/dedicated-cluster.ts";
 import { eventually } from "../support/eventually.ts";
+import { applyLatchkey, policiesCount } from "../support/install.ts";
 import { askAs } from "../support/key-request.ts";
 import {
   keysPath,
@@ -39,9 +41,8 @@ import {
 import { servesOwnKinds, trustFiles, trustWebhook, webhookHost } from "../support/trust.ts";
 
 /** The versions during an upgrade, each without `--emulated-version`, as kubeadm starts them. */
-const [older, newer] = ["1.36", "1.37"] as const;
-const versions = [older, newer] as const;
-type Version = (typeof versions)[number];
+const [newer = "", older = ""] = minors;
+const versions = [older, newer];
 
 /** An API server, and an administrator's connection to it. */
 interface Server {
@@ -50,11 +51,18 @@ interface Server {
 }
 
 let cluster: DedicatedCluster;
-let servers: Readonly<Record<Version, Server>>;
+/** By their versions. */
+const servers = new Map<string, Server>();
 
-const askAt = (version: Version, by: Caller, request: Ask): Promise<Answer> =>
-  send(servers[version].connection, by, request);
-const otherThan = (version: Version): Version => (version === older ? newer : older);
+function serverOf(version: string): Server {
+  const server = servers.get(version);
+  if (server === undefined) throw new Error(`no API server of ${version} runs`);
+  return server;
+}
+
+const askAt = (version: string, by: Caller, request: Ask): Promise<Answer> =>
+  send(serverOf(version).connection, by, request);
+const otherThan = (version: string): string => (version === older ? newer : older);
 const dry = ({ path, ...request }: Ask): Ask => ({
   ...{ ...request, path: path.includes("?") ? path : `${path}?dryRun=All` },
 });
@@ -63,7 +71,7 @@ const configMaps = "/api/v1/namespaces/default/configmaps";
 /** The answers of both servers to a request with a key, once both know the key. */
 async function answersTo(key: string, request: Ask): Promise<readonly Answer[]> {
   const answers = versions.map(async (version) => {
-    const ask = (one: Ask) => askAs(servers[version].controlPlane, key, one);
+    const ask = (one: Ask) => askAs(serverOf(version).controlPlane, key, one);
     const works = async () => (await ask(get(configMaps))).code === 200;
     await eventually(works, { what: `the key to work with ${version}` });
     return ask(request);
@@ -77,8 +85,10 @@ beforeAll(async () => {
   const env = { ...process.env, KUBERNETES_MINOR: newer };
   const programs = await findOrBuildControlPlane(report, env);
   if (programs.kind === "existing") throw new Error("there are no programs of a control plane");
-  cluster = await startDedicatedCluster({ kubernetesMinor: older });
+  cluster = await startDedicatedCluster({ install: "nothing", kubernetesMinor: older });
   const { controlPlane } = cluster;
+  await applyLatchkey(controlPlane, report);
+  await servesOwnKinds(controlPlane);
   const controller = await cluster.run({ restart: "at-once" });
   const webhook = await cluster.runWebhook({ args: [`--certificate-names=${webhookHost}`] });
   await webhook.waitReady();
@@ -87,10 +97,15 @@ beforeAll(async () => {
   const flags = await trustFiles(controlPlane, webhook);
   const added = await controlPlane.addApiServer(flags, programs.apiServer);
   await servesOwnKinds(added);
-  servers = {
-    [older]: { controlPlane, connection: await connect(controlPlane.adminKubeconfig) },
-    [newer]: { controlPlane: added, connection: await connect(added.adminKubeconfig) },
-  };
+  for (const [version, server] of [
+    [older, controlPlane],
+    [newer, added],
+  ] as const)
+    servers.set(version, {
+      controlPlane: server,
+      connection: await connect(server.adminKubeconfig),
+    });
+  await policiesCount(controlPlane);
   await controller.waitReady();
   for (const request of [...groundsOfRefusals, makeRoot]) await cluster.arrange(request);
   for (const version of versions) {
@@ -100,7 +115,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  for (const { connection } of Object.values(servers ?? {})) await connection.pool.destroy();
+  for (const { connection } of servers.values()) await connection.pool.destroy();
   await cluster?.stop();
 });
 
