@@ -1,3 +1,4 @@
+import type { Heartbeat } from "./heartbeat.ts";
 import type { Key } from "../api/object.ts";
 import type { SourceReport } from "../domain/outbox/cluster-report.ts";
 import type { RevocationDecision } from "../domain/endpoint-token/revocation.ts";
@@ -122,13 +123,6 @@ interface AgentMemory {
   readonly unreachable: Set<string>;
   /** What the status of a source (by uid) says of its clusters. */
   readonly stated: Map<string, StatedClusters>;
-}
-
-/** When a leader saw the last heartbeat of an agent: the clocks of two clusters may differ. */
-interface Heartbeat {
-  readonly renewTime: string;
-  /** Monotonic milliseconds. */
-  readonly seenAt: number;
 }
 
 /** What the decisions of a leader read and change: caches, memory, queues and the time. */

@@ -236,8 +236,8 @@ export const metricTable = {
   ),
   latchkey_cluster_agent_heartbeat_age_seconds: gauge(
     ["cluster"],
-    "Time since the last heartbeat of the agent of a connected cluster, by the clock of the " +
-      "agent, in seconds.",
+    "Time since the agent of a connected cluster last wrote its Lease, in seconds by the clock " +
+      "of the controller; right after its start, by the time in the Lease.",
   ),
   latchkey_revoked_list_refusals_total: counter(
     ["reason"],

@@ -13,7 +13,11 @@ async function metricsOf(listed: Readonly<Record<string, readonly RawObject[]>>)
   onTestFinished(() => stop.abort());
   const metrics = createMetrics();
   exposeOutboxes(informers.stores, clock, metrics);
-  return { listWatch, lines: () => metricLines(metrics, /^latchkey_(?:outbox|cluster_agent)_/) };
+  return {
+    clock,
+    listWatch,
+    lines: () => metricLines(metrics, /^latchkey_(?:outbox|cluster_agent)_/),
+  };
 }
 
 const inOutbox = (name: string, data: object, withdrawn?: string): RawObject =>
@@ -51,6 +55,38 @@ test("count the Secrets, withdrawals and bytes of each cluster with an outbox, a
   );
   expect(await lines()).toEqual([]);
 });
+
+const heartbeatOf = (lines: readonly string[]) =>
+  lines.flatMap(
+    (line) => /^latchkey_cluster_agent_heartbeat_age_seconds.* (.+)$/.exec(line)?.[1] ?? [],
+  );
+
+test.each([
+  ["ahead of this one", Date.parse("9999-01-01T00:00:00Z"), "0"],
+  ["behind this one", new TestClock().now() - 3_600_000, "3600"],
+])(
+  "the age of a heartbeat grows until another write of the Lease, by a clock %s",
+  async (_c, at, first) => {
+    const { clock, listWatch, lines } = await metricsOf({
+      namespaces: [rawOutboxNamespace("east")],
+      secrets: [rawCluster("east")],
+      leases: [rawHeartbeat(at)],
+    });
+    expect(heartbeatOf(await lines())).toEqual([first]);
+    clock.advance(91_000);
+    expect(heartbeatOf(await lines())).toEqual([String(Number(first) + 91)]);
+    // It was written after the last scrape, at most.
+    clock.advance(15_000);
+    const { metadata, ...rest } = rawHeartbeat(at);
+    listWatch.emit(
+      "leases",
+      "MODIFIED",
+      rawObject({ ...metadata, resourceVersion: "9000001" }, rest),
+    );
+    const [age = ""] = heartbeatOf(await lines());
+    expect(Number(age)).toBeLessThanOrEqual(15);
+  },
+);
 
 test("name at most 100 clusters, those without a heartbeat for longest first", async () => {
   const names = Array.from({ length: 101 }, (_, at) => `east-${at}`);

@@ -2,6 +2,7 @@ import { load, loadAll } from "js-yaml";
 import { describe, expect, inject, it } from "vitest";
 import { listAt, recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
 import { askWith, worksAs } from "../support/key-request.ts";
+import { eventually } from "../support/eventually.ts";
 import { kubectl } from "../support/kubectl.ts";
 import { allow, api, type Ask, request, unique } from "../support/policy-request.ts";
 import { reportProblems } from "../support/report-shape.ts";
@@ -315,6 +316,25 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey cluster", () => {
       },
     });
   });
+
+  it.each(["9999-01-01T00:00:00.000000Z", "2000-01-01T00:00:00.000000Z"])(
+    "list counts a heartbeat from the write of the Lease, also if the agent says %s",
+    async (renewTime) => {
+      const name = unique("skewed");
+      await connect(name, "--projects=web");
+      await api.merge(leasePath(name), { spec: { renewTime } });
+      const isCounted = async () => {
+        const { stdout } = await cluster(["list", "-o", "json"]);
+        const item = listAt(JSON.parse(stdout), "items").find(
+          (each) => stringAt(recordAt(each, "object"), "name") === name,
+        );
+        const age = Number(recordAt(item, "cluster")["heartbeatAge"]);
+        expect(age).toBeLessThan(24 * 3600);
+        return age >= 2;
+      };
+      expect(await eventually(isCounted, { what: "an age" })).toBe(true);
+    },
+  );
 
   it("completion proposes connected clusters", async () => {
     const name = unique("proposed");

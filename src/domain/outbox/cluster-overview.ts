@@ -1,5 +1,6 @@
 import { annotations, labels } from "../../api/names.ts";
 import type { Metadata } from "../../api/object.ts";
+import { listAt, recordAt, stringAt } from "../../api/parse.ts";
 import type { ClusterFigures, ReasonAndMessage, Verdict } from "../../api/report.ts";
 import { instantOf } from "../lifetime.ts";
 import {
@@ -17,8 +18,23 @@ export interface ObservedCluster extends ObservedConnection {
   /** The metadata of the Secrets of its outbox. */
   readonly secrets: readonly Metadata[];
   readonly reports: readonly ClusterReport[];
-  /** When its agent renewed its Lease, in milliseconds since the epoch; undefined for never. */
+  /**
+   * When its agent renewed its Lease, in milliseconds since the epoch by the clock of the central
+   * API server; undefined for never.
+   */
   readonly renewedAt: number | undefined;
+  /** The same time by the clock of the agent. */
+  readonly agentTime?: number | undefined;
+}
+
+/** When an agent renewed its Lease, by both clocks; nothing for a Lease that it never renewed. */
+export function renewalIn(lease: unknown): Pick<ObservedCluster, "renewedAt" | "agentTime"> {
+  const agentTime = instantOf(stringAt(recordAt(lease, "spec"), "renewTime"));
+  const writes = listAt(recordAt(lease, "metadata"), "managedFields").flatMap(
+    (entry) => instantOf(stringAt(entry, "time")) ?? [],
+  );
+  const renewedAt = agentTime && writes.reduce((one, other) => Math.max(one, other), 0);
+  return { renewedAt: renewedAt || agentTime, agentTime };
 }
 
 /** What a cluster was offered, and what its agent says, at `now`. */
@@ -83,7 +99,16 @@ export function clusterState(
           `Cluster "${name}" lets no project in; ` +
           `run kubectl latchkey cluster connect ${name} --projects=<names>.`,
       }
-    : { state: "ok", reason: "Synced", message: `The agent of cluster "${name}" reports.` };
+    : {
+        ...{ state: "ok", reason: "Synced" },
+        message: `The agent of cluster "${name}" reports${aheadText(observed, now)}.`,
+      };
+}
+
+/** Decides nothing: the clock of the agent is that of another administrator. */
+function aheadText({ renewedAt = 0, agentTime = 0 }: ObservedCluster, now: number): string {
+  const seconds = secondsSince(Math.min(renewedAt, now), agentTime);
+  return seconds < 60 ? "" : `; its clock is ${seconds} s ahead of that of the API server`;
 }
 
 /** What is known of the agent of a cluster at `now`. */

@@ -8,6 +8,7 @@ import {
   clusterFigures,
   clusterState,
   type ObservedCluster,
+  renewalIn,
 } from "../../../src/domain/outbox/cluster-overview.ts";
 import { emptyReport, type SourceReport } from "../../../src/domain/outbox/cluster-report.ts";
 import { explainCluster } from "../../../src/domain/outbox/explain-cluster.ts";
@@ -253,6 +254,57 @@ describe("a cluster as a whole", () => {
     expect(clusterFigures({ ...well, secrets: [], renewedAt: undefined }, now)).toEqual(figures);
     const ahead = clusterFigures({ ...well, secrets: [], renewedAt: now + 60_000 }, now);
     expect(ahead).toEqual({ ...figures, heartbeatAge: 0 });
+  });
+
+  test.each<[string, number, number, string]>([
+    ["that is right", now - 5_000, now - 5_000, ""],
+    ["that is 59 s ahead", now - 5_000, now + 54_000, ""],
+    ["an hour behind", now - 5_000, now - 3_600_000, ""],
+    [
+      "an hour ahead",
+      now - 5_000,
+      now + 3_595_000,
+      "; its clock is 3600 s ahead of that of the API server",
+    ],
+    [
+      "of which also the API server has it",
+      now + 60_000,
+      now + 60_000,
+      "; its clock is 60 s ahead of that of the API server",
+    ],
+  ])("is well with an agent whose clock is one %s", (_clock, renewedAt, agentTime, text) => {
+    const { state, message } = clusterState({ ...well, renewedAt, agentTime }, now);
+    expect([state, message]).toEqual(["ok", `The agent of cluster "east" reports${text}.`]);
+  });
+
+  test.each<[string, unknown, ReturnType<typeof renewalIn>]>([
+    ["a Lease that does not exist", undefined, { renewedAt: undefined, agentTime: undefined }],
+    [
+      "a Lease that was never renewed",
+      { metadata: { managedFields: [{ time: "2026-03-01T00:00:00Z" }] }, spec: {} },
+      { renewedAt: undefined, agentTime: undefined },
+    ],
+    [
+      "a Lease that was renewed, by the last write",
+      {
+        metadata: {
+          managedFields: [
+            { time: "2026-03-01T00:09:00Z" },
+            { time: "2026-03-01T00:00:00Z" },
+            { time: "x" },
+          ],
+        },
+        spec: { renewTime: "9999-01-01T00:00:00.000000Z" },
+      },
+      { renewedAt: now - 60_000, agentTime: Date.parse("9999-01-01T00:00:00Z") },
+    ],
+    [
+      "a Lease without the times of its writes",
+      { spec: { renewTime: "2026-03-01T00:09:00.000000Z" } },
+      { renewedAt: now - 60_000, agentTime: now - 60_000 },
+    ],
+  ])("reads the renewal of %s", (_what, lease, expected) => {
+    expect(renewalIn(lease)).toEqual(expected);
   });
 
   test.for<[string, Partial<ObservedCluster>, string]>([

@@ -2,8 +2,7 @@ import { components, labels, ownObjects } from "../../../api/names.ts";
 import type { Metadata } from "../../../api/object.ts";
 import { parseLatchkeyMetadata, recordAt, stringAt, stringMapAt } from "../../../api/parse.ts";
 import { type Resource, resources } from "../../../api/resources.ts";
-import { instantOf } from "../../../domain/lifetime.ts";
-import type { ObservedCluster } from "../../../domain/outbox/cluster-overview.ts";
+import { type ObservedCluster, renewalIn } from "../../../domain/outbox/cluster-overview.ts";
 import { parseReport, reportKey } from "../../../domain/outbox/cluster-report.ts";
 import { connectedCluster, secretsByCluster } from "../../../domain/outbox/connected-clusters.ts";
 import {
@@ -106,7 +105,7 @@ async function observeCluster(
       namespace: own.found === undefined ? undefined : parseLatchkeyMetadata(own.found),
       secrets: outbox.found.map(parseLatchkeyMetadata),
       reports: reports.found.map((raw) => parseReport(stringMapAt(raw, "data")[reportKey] ?? "")),
-      renewedAt: instantOf(stringAt(recordAt(lease.found, "spec"), "renewTime")),
+      ...renewalIn(lease.found),
     },
     missing: [own, lease, outbox, reports].flatMap(({ missing }) => missing),
   };
