@@ -36,11 +36,9 @@ import type { GatewayUpstream } from "./upstreams.ts";
 
 /** Connections for requests of clients with a short answer. */
 export const mostAnswers = 128;
-/** A load balancer that learns later of the end of a replica finds nobody listening. */
+/** Time until load balancers know of the end of a replica, also after each new connection. */
 const leastDrainMs = 5_000;
 const watchesOverMs = 10_000;
-/** A request may be on its way over an idle connection. */
-const mostIdleMs = 10_000;
 
 /** What a gateway and a direct endpoint have in common. */
 interface GatewayBase {
@@ -175,9 +173,8 @@ function clientServer(
       async drain(server) {
         const { leastMs, watchesMs, restMs } = drainTimes(drainTimeout);
         await sleep(leastMs, { clock });
-        const idleMs = Math.min(mostIdleMs, restMs);
         await Promise.all([
-          server.drain({ idleMs, mostMs: restMs }),
+          server.drain({ leastMs, mostMs: restMs }),
           inFlight.endStreams(watchesMs),
         ]);
       },

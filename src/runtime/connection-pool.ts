@@ -1,4 +1,5 @@
 import type { Server, Socket } from "node:net";
+import { aborted, sleep, type Timers } from "./clock.ts";
 import { ItemsByOwner } from "./items-by-owner.ts";
 import { idOf } from "./peer.ts";
 
@@ -73,6 +74,9 @@ export class ConnectionPool {
   readonly #byId = new Map<string, OpenConnection>();
   readonly #unauthenticated: Group = new ItemsByOwner();
   readonly #accepted: Group = new ItemsByOwner();
+  /** Number of connections so far. */
+  #opened = 0;
+  #onEmpty = (): void => {};
 
   /** `onClosed` is called for each connection that is closed for the sake of another one. */
   constructor(limits: ConnectionLimits, onClosed: () => void) {
@@ -93,6 +97,7 @@ export class ConnectionPool {
   opened(id: string, address: string, socket: Endable): () => void {
     const connection = new OpenConnection(address, { socket, accepted: this.#accepted });
     this.#byId.set(id, connection);
+    this.#opened += 1;
     connection.enter(this.#unauthenticated, address);
     const displaced = this.#displacedBy(connection);
     if (displaced !== undefined) {
@@ -103,7 +108,26 @@ export class ConnectionPool {
     return () => {
       if (this.#byId.get(id) === connection) this.#byId.delete(id);
       connection.leave();
+      if (this.load().all === 0) this.#onEmpty();
     };
+  }
+
+  /**
+   * Resolves when no connection is open and none was opened for `quietMs`, or when the signal
+   * aborts: a new connection proves that its sender does not know yet that the server stops.
+   */
+  async abandoned(
+    quietMs: number,
+    { clock, signal }: { readonly clock: Timers; readonly signal: AbortSignal },
+  ): Promise<void> {
+    let before: number;
+    do {
+      before = this.#opened;
+      await sleep(quietMs, { clock, signal });
+      const empty = new AbortController();
+      this.#onEmpty = () => empty.abort();
+      if (this.load().all > 0) await aborted(AbortSignal.any([signal, empty.signal]));
+    } while (this.#opened > before && !signal.aborted);
   }
 
   /** The connection with this id; what happens on one that is closed is not recorded. */
@@ -217,17 +241,9 @@ const closedConnection: Connection = {
   began: () => ({ owner: "", accepted() {}, answered() {}, closed() {} }),
 };
 
-/** Records the connections of a server, from `accept()` on; calls `onClosed` after each end. */
-export function recordConnections(
-  server: Server,
-  connections: ConnectionPool,
-  onClosed: () => void = () => {},
-): void {
+/** Records the connections of a server, from `accept()` on. */
+export function recordConnections(server: Server, connections: ConnectionPool): void {
   server.on("connection", (socket: Socket) => {
-    const ended = connections.opened(idOf(socket), socket.remoteAddress ?? "", socket);
-    socket.once("close", () => {
-      ended();
-      onClosed();
-    });
+    socket.once("close", connections.opened(idOf(socket), socket.remoteAddress ?? "", socket));
   });
 }

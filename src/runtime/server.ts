@@ -3,7 +3,6 @@ import type { Http2Server } from "node:http2";
 import { Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Server as TlsServer, TLSSocket } from "node:tls";
-import { sleep } from "./clock.ts";
 import { ConnectionPool, recordConnections } from "./connection-pool.ts";
 import { FairShares, type Share } from "./fair-shares.ts";
 import { contextOf, http1Server } from "./http1.ts";
@@ -14,10 +13,11 @@ import { UnreadAnswers } from "./unread-answers.ts";
 
 /** Durations of a graceful shutdown, in milliseconds from its begin. */
 interface DrainTimes {
-  /** Minimum time to serve, so that load balancers observe that the server is not ready. */
-  readonly leastMs?: number;
-  /** Time for which idle connections stay open: a request may be on its way over them. */
-  readonly idleMs: number;
+  /**
+   * Minimum time to serve, and time without a new connection after which load balancers send no
+   * more.
+   */
+  readonly leastMs: number;
   /** Time after which the server takes no more connections. */
   readonly mostMs: number;
   /** Additional time for pending requests, after which the rest is closed. */
@@ -33,7 +33,8 @@ export interface Server {
   useTls(material: ServerTls): void;
   /**
    * Continues to serve, also on new connections, and ends each connection with its next answer;
-   * over HTTP/2, 2 seconds after its last one. Closes when no connection is left.
+   * over HTTP/2, 2 seconds after its last one. Closes no idle connection of HTTP/1.1, because a
+   * request may be on its way over it. Ends when no connection is left and no new one comes.
    */
   drain(times: DrainTimes): Promise<void>;
   /**
@@ -48,29 +49,22 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const { clock, limits, onRefused = () => {} } = options;
   const sessions = new Set<() => void>();
   let isDraining = false;
-  let onEmpty = (): void => {};
   const connections = new ConnectionPool(limits.connections, () => onRefused("connection"));
   const unread = new UnreadAnswers({ clock, most: limits.unread, mostMs: limits.unreadMs });
   const isClosing = (): boolean => isDraining || !server.listening;
-  const server = http1Server(options, { connections, unread, isClosing });
+  const serving = { connections, unread, isClosing, sessions };
+  const server = http1Server(options, serving);
   if (server instanceof SecureServer) {
     if (limits.protocols.includes("h2"))
-      divideByProtocol(server, http2Server(options, { connections, unread, sessions }), clock);
+      divideByProtocol(server, http2Server(options, serving), clock);
     else acceptCertificates(server, connections);
     shareHandshakes(server);
   }
   // After the handshakes, or a connection that waits for its turn would count only then.
-  recordConnections(server, connections, () => {
-    if (connections.load().all === 0) onEmpty();
-  });
+  recordConnections(server, connections);
   await listening(server, options);
   const address = server.address();
 
-  const waitEmpty = async (ms: number): Promise<void> => {
-    const empty = new AbortController();
-    onEmpty = () => empty.abort();
-    if (connections.load().all > 0 && ms > 0) await sleep(ms, { clock, signal: empty.signal });
-  };
   function close(graceMs: number): Promise<void> {
     return new Promise((resolve) => {
       const cancel =
@@ -89,13 +83,13 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     useTls(material) {
       if (server instanceof SecureServer) server.setSecureContext(contextOf(material, limits));
     },
-    async drain({ leastMs = 0, idleMs, mostMs, graceMs = 0 }) {
+    async drain({ leastMs, mostMs, graceMs = 0 }) {
       isDraining = true;
       for (const leave of sessions) leave();
-      if (leastMs > 0) await sleep(leastMs, { clock });
-      await waitEmpty(idleMs - leastMs);
-      server.closeIdleConnections();
-      await waitEmpty(mostMs - idleMs);
+      const over = new AbortController();
+      const cancel = clock.wakeAfter(mostMs, () => over.abort());
+      await connections.abandoned(leastMs, { clock, signal: over.signal });
+      cancel();
       await close(graceMs);
     },
     close,

@@ -17,8 +17,7 @@ import { directWebhookConfig, type WebhookConfig, webhookServices } from "./webh
 
 const closeGraceMs = 2_000;
 /**
- * Minimum time to accept connections after the shutdown signal, until load balancers and kube-proxy
- * have removed the replica.
+ * Time without a new connection after which load balancers and kube-proxy have removed the replica.
  */
 const leastDrainMs = 5_000;
 
@@ -70,7 +69,7 @@ function reviewServer(
           onRefused: refusalCounter("webhook", httpRefusals, metrics),
         }),
       ...{ certificateDirectory, certificates, missing: "no certificate yet" },
-      drain: (server) => server.drain({ leastMs, idleMs: mostMs, mostMs, graceMs: closeGraceMs }),
+      drain: (server) => server.drain({ leastMs, mostMs, graceMs: closeGraceMs }),
     },
     context,
   );

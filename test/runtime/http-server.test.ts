@@ -160,7 +160,7 @@ test("close aborts a request that does not finish within the grace period", asyn
 });
 
 describe("draining", () => {
-  const times = { leastMs: 5_000, idleMs: 20_000, mostMs: 20_000, graceMs: 2_000 };
+  const times = { leastMs: 5_000, mostMs: 20_000, graceMs: 2_000 };
   const get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n";
 
   /** A client with a keep-alive connection, until the server closes it. */
@@ -200,18 +200,42 @@ describe("draining", () => {
     expect(await clients[1].ask()).toMatch(/Connection: close/i);
     await clients[1].ended;
     await expect.poll(() => server.load().all).toBe(0);
+    await clock.run(5_000);
     expect(isDone()).toBe(false);
     await clock.run(1);
     await done;
   });
 
-  test("serves for the minimum time if there are no connections", async () => {
+  test("answers requests that arrive in the same moment", async () => {
+    await serving(() => plain(200, "ok"));
+    const clients = await Promise.all(Array.from({ length: 20 }, kept));
+    await Promise.all(clients.map(({ ask }) => ask()));
+    const answers = clients.map(({ ask }) => ask());
+    const done = server.drain(times);
+    for (const answer of await Promise.all(answers)) expect(answer).toMatch(/Connection: close/i);
+    await Promise.all(clients.map(({ ended }) => ended));
+    await clock.run(5_000);
+    await done;
+  });
+
+  test("ends after the minimum time if there are no connections", async () => {
     const url = await serving(() => plain(200, "ok"));
     const done = server.drain(times);
-    await clock.run(4_999);
-    expect((await fetch(url)).status).toBe(200);
-    await expect.poll(() => server.load().all).toBe(0);
-    await clock.run(1);
+    await clock.run(5_000);
+    await done;
+    await expect(fetch(url)).rejects.toThrow("fetch failed");
+  });
+
+  test("serves for as long as a load balancer sends new connections", async () => {
+    const url = await serving(() => plain(200, "ok"));
+    const done = server.drain(times);
+    for (const round of ["first", "second"]) {
+      await clock.run(4_999);
+      expect([round, (await fetch(url)).status]).toEqual([round, 200]);
+      await expect.poll(() => server.load().all).toBe(0);
+      await clock.run(1);
+    }
+    await clock.run(5_000);
     await done;
     await expect(fetch(url)).rejects.toThrow("fetch failed");
   });
@@ -246,7 +270,7 @@ describe("draining", () => {
     const done = server.drain(times);
     client.write(get);
     expect(await text(client)).toMatch(/^HTTP\/1.1 404 [^]*Connection: close/i);
-    await clock.run(5_000);
+    await clock.run(10_000);
     await done;
   });
 
@@ -254,7 +278,7 @@ describe("draining", () => {
     await serving(() => plain(200, "ok"));
     const client = await kept();
     await client.ask();
-    const done = server.drain({ leastMs: 0, idleMs: 0, mostMs: 0, graceMs: 1 });
+    const done = server.drain({ leastMs: 0, mostMs: 0, graceMs: 1 });
     await clock.run(0);
     await Promise.all([done, client.ended]);
     expect(server.load().all).toBe(0);

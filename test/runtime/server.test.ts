@@ -123,17 +123,25 @@ describe("a front server that stops", () => {
     return { exchanges, onExchange: (exchange: Exchange) => void exchanges.push(exchange) };
   };
 
-  it("takes no more connections, and closes idle ones", async () => {
-    const front = await started();
+  const times = { leastMs: 5_000, mostMs: 60_000 };
+
+  it("ends idle sessions of HTTP/2, and closes no idle connection of HTTP/1.1 before its time", async () => {
+    const clock = new TestClock();
+    const front = await started({ clock });
     const [idle, session] = [await rawConnection(front), await rawSession(front)];
     idle.write(get);
     await idle.until(({ statuses }) => statuses.length > 0);
     await session.until(() => session.frames().length > 1);
-    await front.server.drain({ idleMs: 10_000, mostMs: 10_000 });
-    await session.until(() => session.isClosed() && idle.answer().isClosed);
-    expect([idle.answer().isClosed, session.goawayCode(), session.isClosed()]).toEqual([
-      ...[true, 0, true],
-    ]);
+    const drained = front.server.drain(times);
+    await session.until(() => session.goawayCode() !== undefined);
+    await clock.run(2_000);
+    await session.until(() => session.isClosed());
+    expect([session.goawayCode(), session.isClosed()]).toEqual([0, true]);
+    await clock.run(57_999);
+    expect(idle.answer().isClosed).toBe(false);
+    await clock.run(1);
+    await drained;
+    expect((await idle.until(({ isClosed }) => isClosed)).isClosed).toBe(true);
     await expect(rawConnection(front)).rejects.toThrow("ECONNREFUSED");
   });
 
@@ -145,9 +153,7 @@ describe("a front server that stops", () => {
     session.write(headers(1, request));
     await session.until(() => exchanges.length === 2);
     let isOver = false;
-    const drained = front.server
-      .drain({ idleMs: 10_000, mostMs: 60_000 })
-      .then(() => (isOver = true));
+    const drained = front.server.drain({ ...times, leastMs: 0 }).then(() => (isOver = true));
     await session.until(() => session.goawayCode() !== undefined);
     expect([session.goawayCode(), isOver]).toEqual([0, false]);
     exchanges.forEach(answerOk);
@@ -164,7 +170,7 @@ describe("a front server that stops", () => {
     const session = await rawSession(front);
     session.write(headers(1, request));
     await session.until(() => exchanges.length === 1);
-    const drained = front.server.drain({ idleMs: 10_000, mostMs: 60_000 });
+    const drained = front.server.drain(times);
     await session.until(() => session.goawayCode() !== undefined);
     await clock.run(20_000);
     exchanges.forEach(answerOk);
@@ -187,8 +193,8 @@ describe("a front server that stops", () => {
     connection.write(get);
     session.write(headers(1, request));
     await session.until(() => exchanges.length === 2);
-    const drained = front.server.drain({ idleMs: 10_000, mostMs: 55_000 });
-    await clock.run(54_999);
+    const drained = front.server.drain(times);
+    await clock.run(59_999);
     expect([connection.answer().isClosed, session.isClosed()]).toEqual([false, false]);
     await clock.run(1);
     await drained;

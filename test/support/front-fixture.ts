@@ -52,6 +52,6 @@ export async function startFront(options: FrontFixtureOptions = {}): Promise<Fro
   });
   return {
     ...{ server, port: server.port, ca, exchanges, upgrades },
-    close: () => server.drain({ idleMs: 0, mostMs: 0 }),
+    close: () => server.close(0),
   };
 }
