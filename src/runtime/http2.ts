@@ -21,6 +21,8 @@ const pseudoHeaders = 4;
 /** What the server for HTTP/2 needs beside its options. */
 interface Http2Serving {
   readonly connections: ConnectionPool;
+  /** Whether each session ends with its next request. */
+  readonly isClosing: () => boolean;
   /** A function for each open session that tells its client to leave. */
   readonly sessions: Set<() => void>;
   readonly unread: UnreadAnswers;
@@ -32,7 +34,7 @@ interface Http2Serving {
  */
 export function http2Server(
   options: ServerOptions,
-  { connections, sessions, unread }: Http2Serving,
+  { connections, isClosing, sessions, unread }: Http2Serving,
 ): Http2Server {
   const { limits } = options;
   const server = createServer({
@@ -43,7 +45,7 @@ export function http2Server(
     streamResetRate: resets.rate,
   });
   server.on("session", (session) => {
-    const leave = closeWhenIdle(session, options);
+    const { leave, isLeaving } = closeWhenIdle(session, options);
     sessions.add(leave);
     session.once("close", () => sessions.delete(leave));
     session.on("error", () => {});
@@ -54,6 +56,9 @@ export function http2Server(
     session.on("stream", (stream: ServerHttp2Stream, _headers, _flags, rawHeaders) => {
       // A stream without a listener for its errors would end the process.
       stream.on("error", () => {});
+      // GOAWAY tells the client to repeat it elsewhere, and Node sends that later than it reads.
+      if (isLeaving()) return stream.close(constants.NGHTTP2_REFUSED_STREAM);
+      if (isClosing()) leave();
       // Node enforces the limit only once the client has acknowledged it.
       if (headBytes(rawHeaders) > limits.headBytes)
         return stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
@@ -70,13 +75,13 @@ function headBytes(rawHeaders: readonly string[]): number {
 }
 
 /**
- * Ends a session without a first request, and later one without any: pings do not count. Returns a
- * function that tells the client to leave (RFC 9113, section 6.8).
+ * Ends a session without a first request, and later one without any: pings do not count. `leave`
+ * tells the client to leave (RFC 9113, section 6.8).
  */
 function closeWhenIdle(
   session: ServerHttp2Session,
   { clock, limits: { firstStreamMs, idleMs } }: ServerOptions,
-): () => void {
+): { readonly leave: () => void; readonly isLeaving: () => boolean } {
   let streams = 0;
   let isLeaving = false;
   let cancel = clock.wakeAfter(firstStreamMs, () => session.destroy());
@@ -104,7 +109,7 @@ function closeWhenIdle(
     });
   });
   session.once("close", () => cancel());
-  return leave;
+  return { leave, isLeaving: () => isLeaving };
 }
 
 /**

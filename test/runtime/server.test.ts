@@ -145,6 +145,39 @@ describe("a front server that stops", () => {
     await expect(rawConnection(front)).rejects.toThrow("ECONNREFUSED");
   });
 
+  it("answers a client that comes late, and tells it to leave", async () => {
+    const clock = new TestClock();
+    const front = await started({ clock });
+    const drained = front.server.drain(times);
+    const [late, session] = [await rawConnection(front), await rawSession(front)];
+    late.write(get);
+    session.write(headers(1, request));
+    await session.until(() => session.goawayCode() !== undefined && session.stream(1).isWhole);
+    expect([session.goawayCode(), session.stream(1).isWhole]).toEqual([0, true]);
+    expect((await late.until(({ isClosed }) => isClosed)).statuses).toEqual([200]);
+    await clock.run(2_000);
+    await session.until(() => session.isClosed());
+    session.socket.end();
+    await clock.run(8_000);
+    await drained;
+  });
+
+  it("handles no request of HTTP/2 that GOAWAY tells its client to repeat", async () => {
+    const { exchanges, onExchange } = collectingExchanges();
+    const front = await started({ onExchange, clock: new TestClock() });
+    void front.server.drain(times);
+    const session = await rawSession(front);
+    session.write(headers(1, request), headers(3, request));
+    await session.until(() => session.goawayCode() !== undefined);
+    exchanges.forEach(answerOk);
+    await session.until(() => session.stream(1).isWhole);
+    expect([session.goawayCode(), session.stream(1).isWhole, exchanges.length]).toEqual([
+      0,
+      true,
+      1,
+    ]);
+  });
+
   it("waits for the answers under way, and closes their connections behind them", async () => {
     const { exchanges, onExchange } = collectingExchanges();
     const front = await started({ onExchange });
