@@ -67,6 +67,13 @@ export interface ServerLimits {
 /** How long a client of HTTP/2 that knows of the end of its session may read, and keep it. */
 export const lingerMs = 2_000;
 
+/**
+ * Longer than kube-apiserver and other programs with client-go keep an idle connection (90 s,
+ * `IdleConnTimeout`): the client closes it, so no request is sent on a connection that the server
+ * closes.
+ */
+const idleMs = 120_000;
+
 /** The limits of a server that forwards the requests of its clients. */
 export const frontLimits: ServerLimits = {
   protocols: ["h2", "http/1.1"],
@@ -77,7 +84,7 @@ export const frontLimits: ServerLimits = {
   checkMs: 500,
   headBytes: 32 * 1024,
   fields: 200,
-  idleMs: 60_000,
+  idleMs,
   firstStreamMs: 30_000,
   streams: 250,
   controlFrames: 100,
@@ -87,12 +94,6 @@ export const frontLimits: ServerLimits = {
   unread: 2_000,
   unreadMs: 60_000,
 };
-
-/**
- * Longer than kube-apiserver keeps an idle connection (90 s, `IdleConnTimeout` of client-go): the
- * client closes it, so no request is sent on a connection that the server closes.
- */
-const idleMs = 120_000;
 
 /**
  * The limits of a server that answers requests itself. Node.js counts the time for a request from
@@ -111,5 +112,4 @@ export const httpLimits: ServerLimits = {
   checkMs: 2_000,
   headBytes: 16_384,
   fields: 2_000,
-  idleMs,
 };

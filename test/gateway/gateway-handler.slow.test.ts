@@ -197,8 +197,8 @@ describe.each(frontWays)("through the $name", (way) => {
       await session.until(() => have("resetCode") === 200);
       expect(have("resetCode")).toBe(200);
       expect(gateway.inFlight.count("answer")).toBe(0);
-      // The session is idle for a minute, and its client may read for two seconds more.
-      await clock.run(62_000);
+      // The session is idle for two minutes, and its client may read for two seconds more.
+      await clock.run(122_000);
       await session.until(() => session.isClosed());
       expect(session.isClosed()).toBe(true);
       session.destroy();

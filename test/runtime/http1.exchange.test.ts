@@ -51,7 +51,7 @@ describe("an exchange over HTTP/1.1", () => {
     exchange.end();
     const { text } = await connection.until((answer) => answer.text.endsWith("ok\n"));
     expect(text).toBe(
-      "HTTP/1.1 200 OK\r\ncontent-length: 3\r\nx-a: 1\r\nx-a: \u00fc\r\nConnection: keep-alive\r\nKeep-Alive: timeout=60\r\n\r\nok\n",
+      "HTTP/1.1 200 OK\r\ncontent-length: 3\r\nx-a: 1\r\nx-a: \u00fc\r\nConnection: keep-alive\r\nKeep-Alive: timeout=120\r\n\r\nok\n",
     );
   });
 
