@@ -327,7 +327,7 @@ describe.each(everyKind)("an object of the kind %s", (kind) => {
     });
   });
 
-  it.runIf(namespaced)("has a name of its own in the namespace of its path", async () => {
+  it.each(namespaced ? [collection] : [])("has a name of its own in %s", async () => {
     const text = "does not match the namespace";
     const stored = await make();
     const { name } = stored.metadata;
@@ -338,13 +338,16 @@ describe.each(everyKind)("an object of the kind %s", (kind) => {
     expect(await put(stored, { namespace: "kube-system" })).toMatchObject(refused(400, text));
   });
 
-  it.runIf(!namespaced)("has no namespace, whatever the request says", async () => {
-    const stored = await make({ namespace: "kube-system" });
-    expect(stored.metadata).not.toHaveProperty("namespace");
-    const replaced = await put(stored, { namespace: "kube-system" });
-    expect(replaced.code).toBe(200);
-    expect(replaced.metadata).not.toHaveProperty("namespace");
-  });
+  it.each(namespaced ? [] : [collection])(
+    "has no namespace in %s, whatever a request says",
+    async () => {
+      const stored = await make({ namespace: "kube-system" });
+      expect(stored.metadata).not.toHaveProperty("namespace");
+      const replaced = await put(stored, { namespace: "kube-system" });
+      expect(replaced.code).toBe(200);
+      expect(replaced.metadata).not.toHaveProperty("namespace");
+    },
+  );
 
   it("is in a list with an envelope of its own", async () => {
     const { metadata } = await make({ labels: { listed: unique("list") } });

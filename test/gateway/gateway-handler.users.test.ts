@@ -147,42 +147,46 @@ describe.each(frontWays)("one user cannot stop another through the $name", (way)
     await answered((await clientOf(gateway, "honest")).send("/api"));
   });
 
-  it.runIf(way.name === "gateway").each([
+  const bodies = [
     ["small", 1_000],
     ["large", 3 * mebibyte],
-  ])("by bodies that it does not send: a %s one is read", async (_what, bytes) => {
-    const { gateway, clock } = await started();
-    for (let user = 0; user < 5; user += 1)
-      for (const key of ["a", "b"]) {
-        const flood = await clientOf(gateway, `flood-${user}`, `flood-${user}-${key}`);
-        for (let count = 0; count < 20; count += 1) {
-          flood.send(own, { bytes: 3 * mebibyte, sent: 1 });
-          flood.send(own, { bytes: 64_000, sent: 1 });
+  ] as const;
+  it.each(way.name === "gateway" ? bodies : [])(
+    "by bodies that it does not send: a %s one is read",
+    async (_what, bytes) => {
+      const { gateway, clock } = await started();
+      for (let user = 0; user < 5; user += 1)
+        for (const key of ["a", "b"]) {
+          const flood = await clientOf(gateway, `flood-${user}`, `flood-${user}-${key}`);
+          for (let count = 0; count < 20; count += 1) {
+            flood.send(own, { bytes: 3 * mebibyte, sent: 1 });
+            flood.send(own, { bytes: 64_000, sent: 1 });
+          }
         }
+      await eventually(
+        () => gateway.inFlight.count("answer") >= 200 && gateway.bodies.large.used > 0,
+        {
+          what: "the bodies",
+        },
+      );
+      const honest = (await clientOf(gateway, "honest")).send(own, { bytes, sent: 0 });
+      honest.end();
+      for (let time = 0; time < 3 && honest.status() === undefined; time += 1) {
+        await clock.run(5_000);
+        await settled();
       }
-    await eventually(
-      () => gateway.inFlight.count("answer") >= 200 && gateway.bodies.large.used > 0,
-      {
-        what: "the bodies",
-      },
-    );
-    const honest = (await clientOf(gateway, "honest")).send(own, { bytes, sent: 0 });
-    honest.end();
-    for (let time = 0; time < 3 && honest.status() === undefined; time += 1) {
-      await clock.run(5_000);
-      await settled();
-    }
-    await answered(honest);
-    expect(gateway.bodies.large.used).toBeLessThanOrEqual(48 * mebibyte);
-    expect(gateway.bodies.small.used).toBeLessThanOrEqual(16 * mebibyte);
-    // Nobody holds a share by sending nothing: those with one are refused, and the next have theirs.
-    for (let time = 0; time < 12; time += 1) {
-      await clock.run(10_000);
-      await settled();
-    }
-    await eventually(() => gateway.inFlight.count("answer") === 0, { what: "all to end" });
-    expect([gateway.bodies.large.used, gateway.bodies.small.used]).toEqual([0, 0]);
-  });
+      await answered(honest);
+      expect(gateway.bodies.large.used).toBeLessThanOrEqual(48 * mebibyte);
+      expect(gateway.bodies.small.used).toBeLessThanOrEqual(16 * mebibyte);
+      // Nobody holds a share by sending nothing: those with one are refused, and the next have theirs.
+      for (let time = 0; time < 12; time += 1) {
+        await clock.run(10_000);
+        await settled();
+      }
+      await eventually(() => gateway.inFlight.count("answer") === 0, { what: "all to end" });
+      expect([gateway.bodies.large.used, gateway.bodies.small.used]).toEqual([0, 0]);
+    },
+  );
 
   it("by streams: the newest of the user with the most ends", async () => {
     const { gateway } = await started({

@@ -16,7 +16,8 @@ import { allowRequesters } from "../support/keys-and-tokens.ts";
 import { api, unique } from "../support/policy-request.ts";
 import { type ProcessArguments, watchProcessArguments } from "../support/process-arguments.ts";
 import { type CliOptions, cliEnvironment, runCli } from "../support/run-cli.ts";
-import { isInstalled, startOnTerminal } from "../support/terminal-program.ts";
+import { installed, startOnTerminal } from "../support/terminal-program.ts";
+import { skippedWithout } from "../support/skipped.ts";
 
 /** A run of a command. */
 interface Run {
@@ -214,7 +215,7 @@ describe.skipIf(inject("cli") === undefined)("the client shows no secret", () =>
     }
   });
 
-  it.skipIf(!isInstalled("bash"))("in the history of a shell, or as an echo", async () => {
+  it("in the history of a shell, or as an echo", skippedWithout(installed("bash")), async () => {
     const history = join(watched, ".history");
     const env = { ...cliEnvironment({}), ...home, HISTFILE: history, PS1: "", TERM: "dumb" };
     const terminal = startOnTerminal(["bash", "--norc", "--noprofile", "-i"], env);

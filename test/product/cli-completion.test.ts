@@ -20,7 +20,8 @@ import { eventually } from "../support/eventually.ts";
 import { make } from "../support/keys-and-tokens.ts";
 import { api, unique } from "../support/policy-request.ts";
 import { cliEnvironment, cliForm, runCli } from "../support/run-cli.ts";
-import { isInstalled, startOnTerminal } from "../support/terminal-program.ts";
+import { installed, startOnTerminal } from "../support/terminal-program.ts";
+import { skippedWithout } from "../support/skipped.ts";
 
 const namespace = unique("cli-complete");
 const [accessKey, token] = [unique("completed"), unique("completed")];
@@ -105,46 +106,57 @@ describe.skipIf(inject("cli") === undefined)("completion", () => {
     ["bash", ["bash", "--norc", "--noprofile", "-i"], "bind 'set enable-bracketed-paste off'"],
     ["zsh", ["zsh", "-f", "-i"], "unset zle_bracketed_paste; autoload -U compinit; compinit -u -D"],
   ])("%s on a terminal", (shell, words, prepare) => {
-    it.skipIf(!isInstalled(shell))("completes a command and a name of the cluster", async () => {
-      const env = { ...cliEnvironment({}), PS1: "", HOME: directory, TERM: "dumb" };
-      const terminal = startOnTerminal(words, env);
-      try {
-        terminal.type(`${prepare}\n`);
-        terminal.type(`source <(kubectl-latchkey completion ${shell}); echo loaded:$((40+2))\n`);
-        await terminal.shows("loaded:42");
-        terminal.type("kubectl-latchkey vers\t--client; echo version:$?\n");
-        await terminal.shows(`client: ${latchkeyVersion}`);
-        terminal.type(`kubectl-latchkey get -n ${namespace} dat\tpass\t; echo get:$?\n`);
-        await terminal.shows("secretvalue");
-        await terminal.shows("get:0");
-        terminal.type(`kubectl-latchkey why -n ${namespace} shs\td\t; echo why:$?\n`);
-        await terminal.shows(`SharedSecret "${namespace}/database"`);
-        await expect(terminal.shows("why:0")).resolves.toBeUndefined();
-      } finally {
-        terminal.close();
-      }
-    });
+    it(
+      "completes a command and a name of the cluster",
+      skippedWithout(installed(shell)),
+      async () => {
+        const env = { ...cliEnvironment({}), PS1: "", HOME: directory, TERM: "dumb" };
+        const terminal = startOnTerminal(words, env);
+        try {
+          terminal.type(`${prepare}\n`);
+          terminal.type(`source <(kubectl-latchkey completion ${shell}); echo loaded:$((40+2))\n`);
+          await terminal.shows("loaded:42");
+          terminal.type("kubectl-latchkey vers\t--client; echo version:$?\n");
+          await terminal.shows(`client: ${latchkeyVersion}`);
+          terminal.type(`kubectl-latchkey get -n ${namespace} dat\tpass\t; echo get:$?\n`);
+          await terminal.shows("secretvalue");
+          await terminal.shows("get:0");
+          terminal.type(`kubectl-latchkey why -n ${namespace} shs\td\t; echo why:$?\n`);
+          await terminal.shows(`SharedSecret "${namespace}/database"`);
+          await expect(terminal.shows("why:0")).resolves.toBeUndefined();
+        } finally {
+          terminal.close();
+        }
+      },
+    );
   });
 
-  it.skipIf(!isInstalled("fish"))("fish completes commands, options, names and files", async () => {
-    const { stdout: script } = await runCli(["completion", "fish"]);
-    const complete = (line: string): readonly string[] =>
-      execFileSync("fish", ["--no-config", "-c", `${script}\ncomplete -C ${quoted(line)}`], {
-        env: { ...cliEnvironment({}), HOME: directory },
-        encoding: "utf8",
-      }).split("\n");
-    expect(complete("kubectl-latchkey refr")).toEqual([
-      expect.stringMatching(/^refresh-now\tmakes/),
-      "",
-    ]);
-    expect(complete(`kubectl-latchkey get -n ${namespace} dat`)).toEqual(["database", ""]);
-    expect(complete("kubectl-latchkey why sh")).toEqual([expect.stringMatching(/^shsec\/\t/), ""]);
-    expect(complete(`kubectl-latchkey why -n ${namespace} shsec/d`)).toEqual([
-      "shsec/database",
-      "",
-    ]);
-    expect(complete("kubectl-latchkey list --all-n")[0]).toMatch(/^--all-namespaces\t/);
-  });
+  it(
+    "fish completes commands, options, names and files",
+    skippedWithout(installed("fish")),
+    async () => {
+      const { stdout: script } = await runCli(["completion", "fish"]);
+      const complete = (line: string): readonly string[] =>
+        execFileSync("fish", ["--no-config", "-c", `${script}\ncomplete -C ${quoted(line)}`], {
+          env: { ...cliEnvironment({}), HOME: directory },
+          encoding: "utf8",
+        }).split("\n");
+      expect(complete("kubectl-latchkey refr")).toEqual([
+        expect.stringMatching(/^refresh-now\tmakes/),
+        "",
+      ]);
+      expect(complete(`kubectl-latchkey get -n ${namespace} dat`)).toEqual(["database", ""]);
+      expect(complete("kubectl-latchkey why sh")).toEqual([
+        expect.stringMatching(/^shsec\/\t/),
+        "",
+      ]);
+      expect(complete(`kubectl-latchkey why -n ${namespace} shsec/d`)).toEqual([
+        "shsec/database",
+        "",
+      ]);
+      expect(complete("kubectl-latchkey list --all-n")[0]).toMatch(/^--all-namespaces\t/);
+    },
+  );
 
   it("names the shells for another one", async () => {
     const { code, stderr } = await runCli(["completion", "tcsh"]);

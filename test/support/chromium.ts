@@ -1,13 +1,11 @@
 import { existsSync } from "node:fs";
+import type { Missing } from "./prepared.ts";
 
 const places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-/** The path of Chromium; undefined if there is none, which is said with what is skipped. */
-export function findChromium(skipped: string): string | undefined {
+/** The path of Chromium, or why there is none. */
+export function findChromium(): string | Missing {
   const program = [process.env.CHROMIUM ?? "", ...places].find((path) => existsSync(path));
-  if (program === undefined)
-    process.stderr.write(
-      `${skipped}: no Chromium is found; install it with apt-get install chromium, or set CHROMIUM to its path\n`,
-    );
-  return program;
+  const fix = "apt-get install chromium, or CHROMIUM=<its path>";
+  return program ?? { missing: `no Chromium is installed (${fix})` };
 }

@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import { eventually } from "./eventually.ts";
+import type { Missing } from "./prepared.ts";
 
 /** A program on a terminal of its own. */
 export interface TerminalProgram {
@@ -12,13 +13,11 @@ export interface TerminalProgram {
   close(): void;
 }
 
-/** Whether a program is on PATH; reports that its tests are skipped if it is not. */
-export function isInstalled(program: string): boolean {
-  const isThere = [program, "script"].every(
-    (name) => spawnSync("sh", ["-c", `command -v ${name}`]).status === 0,
-  );
-  if (!isThere) process.stderr.write(`tests with ${program} are skipped: it is not installed\n`);
-  return isThere;
+/** The name of a program that is on PATH beside script of util-linux, or which is not. */
+export function installed(program: string): string | Missing {
+  const isThere = (name: string) => spawnSync("sh", ["-c", `command -v ${name}`]).status === 0;
+  const absent = [program, "script"].find((name) => !isThere(name));
+  return absent === undefined ? program : { missing: `${absent} is not installed` };
 }
 
 /** Starts a program on a terminal, which `script` of util-linux makes. */

@@ -8,6 +8,8 @@ import { outboxNamespace } from "../../src/domain/outbox/outbox-names.ts";
 import { connectedCluster } from "../dev/dev-directory.ts";
 import { applySamples } from "../dev/dev-samples.ts";
 import { findChromium } from "../support/chromium.ts";
+import { present } from "../support/prepared.ts";
+import { skippedWithout } from "../support/skipped.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import { type DocBlock, hasCommands, stepsOf } from "../support/doc-blocks.ts";
 import { docPages, isRun, prerequisites } from "../dev/doc-pages.ts";
@@ -58,15 +60,15 @@ describe.skipIf(!hasDedicatedClusters)("the blocks of a page, pasted in their or
     expect(await surprises([...before, ...own], directory)).toEqual([]);
   });
 
-  const chromium = findChromium("the picture of the status page is not compared");
-  it.skipIf(chromium === undefined)("docs/images/status.png", async () => {
+  const chromium = findChromium();
+  it("docs/images/status.png", skippedWithout(chromium), async () => {
     const directory = pageDirectory(dev, []);
     expect(await surprises(stepsOf({ language: "sh", text: conflict }), directory)).toEqual([]);
     const serve = join(dev.directory, "bin", "kubectl-latchkey");
     const env = { ...process.env, KUBECONFIG: dev.variable("KUBECONFIG") };
     const status = spawn(serve, ["status", "-A", "--serve"], { env, stdio: "pipe" });
     const browser = await playwright.launch({
-      executablePath: chromium ?? "",
+      executablePath: present(chromium),
       args: ["--no-sandbox"],
     });
     try {

@@ -3,6 +3,8 @@ import { dump, load } from "js-yaml";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { listAt, recordAt } from "../../src/api/parse.ts";
 import { findChromium } from "../support/chromium.ts";
+import { present } from "../support/prepared.ts";
+import { skippedWithout } from "../support/skipped.ts";
 import { alertRules, rulesFile } from "../support/alert-rules.ts";
 import { dashboardPanels } from "../support/dashboard.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
@@ -182,10 +184,10 @@ describe.skipIf(!hasDedicatedClusters)("a Prometheus that scrapes make dev CONNE
       expect(alerts).toEqual(fault.alerts);
     });
 
-    const chromium = findChromium("the picture of the dashboard is not drawn");
-    it.skipIf(chromium === undefined)("shows the faults in docs/images/dashboard.png", async () => {
+    const chromium = findChromium();
+    it("shows the faults in docs/images/dashboard.png", skippedWithout(chromium), async () => {
       const path = process.env.LATCHKEY_DASHBOARD_IMAGE;
-      const picture = { prometheus, chromium: chromium ?? "", path, seconds: seconds() };
+      const picture = { prometheus, chromium: present(chromium), path, seconds: seconds() };
       const text = await drawDashboard(picture);
       for (const { title } of dashboardPanels()) expect(text).toContain(title);
       expect(text).toContain("no-role");

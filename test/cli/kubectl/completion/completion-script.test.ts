@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { installCompletion } from "../../../../src/cli/kubectl/completion/completion-script.ts";
 import { plugin } from "../../../support/cli-form.ts";
-import { isInstalled, startOnTerminal } from "../../../support/terminal-program.ts";
+import { installed, startOnTerminal } from "../../../support/terminal-program.ts";
+import { skippedWithout } from "../../../support/skipped.ts";
 import { runInMemory } from "../memory-cli.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "completion-script-"));
@@ -22,7 +23,7 @@ function proposing(name: string): string {
   return program;
 }
 
-describe.skipIf(!isInstalled("bash"))("bash completes a name", () => {
+describe("bash completes a name", skippedWithout(installed("bash")), () => {
   const name = "a $(:>ran)`:>ran`;:>ran;\"b'c'\"\\d";
   test.each([
     ["of one letter", "a"],

@@ -5,10 +5,12 @@ import type { StatusReport } from "../../../../src/cli/kubectl/status/status-rep
 import type { StatusView } from "../../../../src/cli/kubectl/status/status-source.ts";
 import { findChromium } from "../../../support/chromium.ts";
 import { eventually } from "../../../support/eventually.ts";
+import { present } from "../../../support/prepared.ts";
+import { skippedWithout } from "../../../support/skipped.ts";
 import { systemClock } from "../../../../src/runtime/clock.ts";
 import { inConflict, sampleReport, target } from "./status-sample.ts";
 
-const program = findChromium("the tests of the status page in a browser are skipped");
+const program = findChromium();
 
 /** The page in a browser, over reports that a test changes. */
 interface Opened {
@@ -18,11 +20,11 @@ interface Opened {
   readonly problems: readonly string[];
 }
 
-describe.skipIf(program === undefined)("the status page in Chromium", () => {
+describe("the status page in Chromium", skippedWithout(program), () => {
   let browser: Browser;
   const stops: (() => Promise<unknown>)[] = [];
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: program ?? "", args: ["--no-sandbox"] });
+    browser = await chromium.launch({ executablePath: present(program), args: ["--no-sandbox"] });
   });
   afterAll(() => browser.close());
   afterEach(async () => {
