@@ -1,7 +1,8 @@
 import type { ReviewedRequest } from "../../api/access-review.ts";
 import { apiVersion, group, managementPath, version } from "../../api/names.ts";
-import { isRecord, stringAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
+import { jsonMembers } from "./json-members.ts";
+import { documentStart, yamlKeys } from "./yaml-keys.ts";
 
 const ownPath = `${managementPath}/apis/${group}/${version}`;
 const sharedSecrets = resources.sharedSecrets.plural;
@@ -55,73 +56,34 @@ type CompletedBody =
 
 /**
  * A body with `apiVersion` and `kind` (specification, "HTTP interface": both may be left out). A
- * body that has them stays as it is, and so does everything else in any body. kube-apiserver would
- * answer a body without them with the whole body, secrets included.
+ * body that may have them stays as it is, and so does everything else in any body; kube-apiserver
+ * judges it. It would answer a body without them with the whole body, secrets included.
  */
 export function completedBody(
   text: string,
   { format, kind }: { readonly format: "json" | "yaml"; readonly kind: string },
 ): CompletedBody {
-  const start = text.search(/[^\s]/);
-  return format === "json" || text[start] === "{"
-    ? completedJson(text, kind, format)
-    : { kind: "body", text: completedYaml(text, kind) };
-}
-
-function completedJson(text: string, kind: string, format: "json" | "yaml"): CompletedBody {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    return format === "yaml"
-      ? { kind: "body", text: completedFlow(text, kind) }
-      : { kind: "malformed", reason: "the body of the request is not valid JSON" };
+  const fields = [
+    ["apiVersion", apiVersion],
+    ["kind", kind],
+  ] as const;
+  const names = fields.map(([name]) => name);
+  const absent = (found: ReadonlySet<string>) => fields.filter(([name]) => !found.has(name));
+  const members = jsonMembers(text, names);
+  if (members !== undefined) {
+    const added = absent(members.found).map(([name, value]) => `"${name}":"${value}"`);
+    const comma = members.isEmpty || added.length === 0 ? "" : ",";
+    return inserted(text, members.start, added.join(",") + comma);
   }
-  if (!isRecord(parsed))
+  if (format === "json")
     return { kind: "malformed", reason: "the body of the request must be a JSON object" };
-  const missing = Object.entries({ apiVersion, kind }).filter(
-    ([field]) => (stringAt(parsed, field) ?? "") === "" && !Object.hasOwn(parsed, field),
-  );
-  if (missing.length === 0) return { kind: "body", text };
-  const at = text.indexOf("{") + 1;
-  const fields = missing.map(
-    ([field, value]) => `${JSON.stringify(field)}:${JSON.stringify(value)}`,
-  );
-  const comma = Object.keys(parsed).length === 0 ? "" : ",";
-  return { kind: "body", text: text.slice(0, at) + fields.join(",") + comma + text.slice(at) };
+  const isInBraces = /^\s*\{/.test(text);
+  const missing = absent(yamlKeys(text, names, !isInBraces));
+  const at = isInBraces ? text.indexOf("{") + 1 : documentStart(text);
+  const end = isInBraces ? ", " : "\n";
+  return inserted(text, at, missing.map(([name, value]) => `${name}: ${value}${end}`).join(""));
 }
 
-const flowFields = [/[{,\s]["']?apiVersion["']?\s*:/, /[{,\s]["']?kind["']?\s*:/];
-const blockFields = [/^["']?apiVersion["']?[ \t]*:/m, /^["']?kind["']?[ \t]*:/m];
-
-/** A flow mapping that is YAML alone; keys without quotes are as good as those with. */
-function completedFlow(text: string, kind: string): string {
-  const at = text.indexOf("{") + 1;
-  const fields = Object.entries({ apiVersion, kind })
-    .filter((_, index) => !flowFields[index]?.test(text))
-    .map(([field, value]) => `${field}: ${value}, `);
-  return text.slice(0, at) + fields.join("") + text.slice(at);
-}
-
-/** Lines of a block mapping begin with its keys; a document may begin with directives and `---`. */
-function completedYaml(text: string, kind: string): string {
-  const lines = Object.entries({ apiVersion, kind })
-    .filter((_, index) => !blockFields[index]?.test(text))
-    .map(([field, value]) => `${field}: ${value}\n`)
-    .join("");
-  if (lines === "") return text;
-  const at = contentAt(text);
-  return text.slice(0, at) + lines + text.slice(at);
-}
-
-/** Where the first document begins: behind directives, comments and `---`. */
-function contentAt(text: string): number {
-  for (let at = 0; at < text.length;) {
-    const end = text.indexOf("\n", at);
-    const line = text.slice(at, end);
-    if (end === -1 || !/^(?:[%#]|[ \t]*\r?$|---)/.test(line)) break;
-    at = end + 1;
-    if (line.startsWith("---")) return /^---[ \t]*(?:#|\r?$)/.test(line) ? at : 0;
-  }
-  return text.startsWith("\ufeff") ? 1 : 0;
+function inserted(text: string, at: number, added: string): CompletedBody {
+  return { kind: "body", text: added === "" ? text : text.slice(0, at) + added + text.slice(at) };
 }

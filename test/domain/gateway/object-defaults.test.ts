@@ -98,6 +98,8 @@ describe("a body without apiVersion or kind gets them", () => {
     ["---\nspec: {}\n", { ...both, spec: {} }],
     ["# comment\n%YAML 1.2\n--- # document\nspec: {}\n", { ...both, spec: {} }],
     ["kind: SharedSecret\n", both],
+    ["# a\r\n#b\r\n---\r\nkind: SharedSecret\r\n", both],
+    ["{spec: {}, kind: SharedSecret}", { ...both, spec: {} }],
     ['"kind" : SharedSecret\nspec:\n  apiVersion: x\n', { ...both, spec: { apiVersion: "x" } }],
     ["{spec: {a: 1}}\n", { ...both, spec: { a: 1 } }],
     ['{"spec": {}}', { ...both, spec: {} }],
@@ -111,6 +113,7 @@ describe("a body without apiVersion or kind gets them", () => {
   it.each([
     `{"kind":"x","apiVersion":"y","n":12345678901234567890,"a":1,"a":2}`,
     `{"kind":"","apiVersion":null}`,
+    `{"\\u006bind":"x"}`,
   ])("and is left as it is if it has them: %s", (text) => {
     expect(json(text)).toEqual({ kind: "body", text });
     expect(yaml(text)).toEqual({ kind: "body", text });
