@@ -327,19 +327,22 @@ describe.each(everyKind)("an object of the kind %s", (kind) => {
     });
   });
 
-  it.each(namespaced ? [collection] : [])("has a name of its own in %s", async () => {
-    const text = "does not match the namespace";
-    const stored = await make();
-    const { name } = stored.metadata;
-    const elsewhere = collection.replace("/default/", `/${await makeNamespace()}/`);
-    expect(await as(admin).create(elsewhere, manifest({ name }))).toMatchObject({ code: 201 });
-    expect(stored.metadata["namespace"]).toBe("default");
-    expect(await create({ namespace: "kube-system" })).toMatchObject(refused(400, text));
-    expect(await put(stored, { namespace: "kube-system" })).toMatchObject(refused(400, text));
-  });
+  it.each(namespaced ? [collection] : [])(
+    "has a name of its own in the namespace of its path",
+    async () => {
+      const text = "does not match the namespace";
+      const stored = await make();
+      const { name } = stored.metadata;
+      const elsewhere = collection.replace("/default/", `/${await makeNamespace()}/`);
+      expect(await as(admin).create(elsewhere, manifest({ name }))).toMatchObject({ code: 201 });
+      expect(stored.metadata["namespace"]).toBe("default");
+      expect(await create({ namespace: "kube-system" })).toMatchObject(refused(400, text));
+      expect(await put(stored, { namespace: "kube-system" })).toMatchObject(refused(400, text));
+    },
+  );
 
   it.each(namespaced ? [] : [collection])(
-    "has no namespace in %s, whatever a request says",
+    "has no namespace, whatever the request says",
     async () => {
       const stored = await make({ namespace: "kube-system" });
       expect(stored.metadata).not.toHaveProperty("namespace");

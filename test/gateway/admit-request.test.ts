@@ -54,8 +54,8 @@ describe("a request is refused", () => {
     ["1,001 parameters", `/api?${"&".repeat(1_000)}`],
   ])("with 400 for a path with %s, and with 401 without a key", async (_what, path) => {
     const routes = new Proxy<Routes>([], { get: () => expect.unreachable("the path is read") });
-    const stranger = { ...fakeGatewayDeps(), routes };
-    expect(await admitRequest(headOf({ path, key: null }), stranger)).toMatchObject({
+    const withRoutes = { ...fakeGatewayDeps(), routes };
+    expect(await admitRequest(headOf({ path, key: null }), withRoutes)).toMatchObject({
       status: 401,
     });
     expect(await admit({ path })).toMatchObject({ status: 400, cause: "malformed" });
