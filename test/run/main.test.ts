@@ -15,7 +15,8 @@ afterAll(() => rmSync(machine, { recursive: true, force: true }));
 
 /** Runs the tests of some files there, as `make test` does. */
 function run(files: readonly string[], changed: NodeJS.ProcessEnv = {}) {
-  const { [preparedVariable]: _, VITEST: __, ...inherited } = process.env;
+  // That run is no part of this one.
+  const { [preparedVariable]: _, VITEST: __, LATCHKEY_REPORT: ___, ...inherited } = process.env;
   const bin = join(repository, "node_modules", ".bin");
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
