@@ -57,7 +57,9 @@ export const projects: readonly Project[] = [...everyChange, ...everyRelease];
 
 export default defineConfig({
   test: {
-    projects: projects.map((test) => ({ test })),
+    projects: projects.map((test) => ({
+      test: { ...test, expect: { poll: { timeout: 60_000 } } },
+    })),
     sequence: { sequencer: LongestFirst },
     reporters: ["default", "./test/run/run-report.ts"],
   },

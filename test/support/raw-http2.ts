@@ -175,7 +175,7 @@ export async function rawSession(
     goawayCode: () =>
       frames.find(({ type }) => type === frameTypes.goaway)?.payload.readUInt32BE(4),
     isClosed: () => isClosed,
-    async until(isDone, withinMs = 10_000) {
+    async until(isDone, withinMs = 60_000) {
       const deadline = performance.now() + withinMs;
       while (!isDone() && performance.now() < deadline) await pause(2);
     },
