@@ -68,7 +68,8 @@ export const reasons = {
     "A Role or RoleBinding with a derived name already exists and is not managed by Latchkey.",
   InvalidSyncOption: "A sync annotation is invalid.",
   InvalidKey:
-    "A key of spec.data is not a valid Secret key, or spec.key is a digest that is not bound.",
+    "A key of spec.data is not a valid Secret key, or spec.key looks like a digest and is not a " +
+    "bound one.",
   TooLarge:
     "The data is too large for a Secret, or the subjects of an access rule for a RoleBinding.",
   MissingKey: "spec.key is empty.",

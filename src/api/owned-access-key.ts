@@ -46,7 +46,7 @@ interface OwnedAccessKey extends OwnedAccessKeyBase {
  */
 export interface ObservedAccessKey extends OwnedAccessKeyBase {
   readonly keyDigest: string | undefined;
-  /** Whether `spec.key` is a digest that is not bound, which matches no key. */
+  /** Whether `spec.key` is a digest that is not bound, or looks like one; it matches no key. */
   readonly isUnbound?: boolean;
 }
 

@@ -13,6 +13,12 @@ import {
 
 /** No plain key begins with it: a colon is not in its alphabet. */
 const digestPrefix = "sha256:";
+/**
+ * What a user wrote instead of a bound digest, in the alphabet of a plain key: the schema of
+ * `spec.key` refuses it, too. As a plain key, a text in Git would be the credential.
+ */
+const nearDigestForm =
+  /^[Ss][Hh][Aa][-_]?[0-9]|(?:^|[^0-9A-Fa-f])[0-9A-Fa-f]{15,17}[^0-9A-Fa-f][0-9A-Fa-f]{60}/;
 const boundDigestForm = /^[0-9a-f]{16}\.[0-9a-f]{64}$/;
 
 /** SHA-256 of a plain key, in lower-case hex. */
@@ -40,11 +46,12 @@ export function accessKeyCacheEntry(raw: unknown): ObservedAccessKey {
 
 /**
  * The digest of a stored key, which is plain or a bound digest itself, without the prefix
- * `sha256:`; undefined for any other digest.
+ * `sha256:`; undefined for any other digest, and for what looks like one.
  */
 export function storedDigest(key: SecretText): string | undefined {
-  if (!isDigest(key)) return digestOf(key);
-  const digest = SecretText.reveal(key).slice(digestPrefix.length);
+  const text = SecretText.reveal(key);
+  if (!isDigest(key)) return nearDigestForm.test(text) ? undefined : digestOf(key);
+  const digest = text.slice(digestPrefix.length);
   return boundDigestForm.test(digest) ? digest : undefined;
 }
 
@@ -82,7 +89,8 @@ interface PlainKey {
  */
 export function presentedKey(presented: SecretText): PlainKey | undefined {
   const text = SecretText.reveal(presented);
-  return !plainForm.test(text) || hasWrongChecksum(text) ? undefined : plainKey(presented);
+  const isPlain = plainForm.test(text) && !nearDigestForm.test(text) && !hasWrongChecksum(text);
+  return isPlain ? plainKey(presented) : undefined;
 }
 
 /** Wraps a key that is known to be plain. */

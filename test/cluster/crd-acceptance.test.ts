@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { isRecord } from "../../src/api/parse.ts";
 import { fieldsOf, schemaOf } from "../support/crd-schema.ts";
 import { dryApply, dryCreate, type KindName, kinds } from "../support/crd-requests.ts";
+import { plainKeysLikeDigests } from "../support/near-digests.ts";
 import { admin, ask } from "../support/policy-request.ts";
 
 const fullScope = {
@@ -135,6 +136,11 @@ describe("accepted", () => {
       { sentence: `a ttl of ${ttl}`, kind: "OwnedAccessKey" as const, spec: { ttl } },
       { sentence: `a ttl of ${ttl}`, kind: "DirectClusterEndpointToken" as const, spec: { ttl } },
     ]),
+    ...plainKeysLikeDigests.map((key) => ({
+      sentence: `a plain key that is no digest: ${key}`,
+      kind: "OwnedAccessKey" as const,
+      spec: { key },
+    })),
     { sentence: "256 groups", kind: "OwnedAccessKey", spec: { groups: many(256, "g") } },
     {
       sentence: "64 scope rules",

@@ -1,6 +1,7 @@
 import { describe, expect, inject, test } from "vitest";
 import { dryApply, dryCreate, type KindName } from "../support/crd-requests.ts";
 import { tryKubectl } from "../support/kubectl.ts";
+import { nearDigests } from "../support/near-digests.ts";
 import { admin, ask } from "../support/policy-request.ts";
 
 /** A secret value that must never be returned. */
@@ -22,6 +23,7 @@ describe("rejected, with a message that names the field and contains no secrets"
     "spec.key",
     "must be empty",
     "16 to 512 characters",
+    'begins with "sha256:"',
     "bound to the user, team or subject",
     "run: kubectl latchkey keys digest --user=NAME < KEYFILE",
   ];
@@ -89,6 +91,12 @@ describe("rejected, with a message that names the field and contains no secrets"
       rule: `a bound digest has an index of 16 and 64 lower-case hex digits: ${JSON.stringify(digest)}`,
       kind: "OwnedAccessKey" as const,
       spec: { key: `sha256:${digest}` },
+      says: keyRule,
+    })),
+    ...nearDigests.map((key) => ({
+      rule: `a plain key does not look like a digest: ${JSON.stringify(key)}`,
+      kind: "OwnedAccessKey" as const,
+      spec: { key },
       says: keyRule,
     })),
     {

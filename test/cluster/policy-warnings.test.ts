@@ -368,6 +368,47 @@ describe.skipIf(!inject("hasPolicies"))("the Secret of a connected cluster", () 
   });
 });
 
+describe.skipIf(!inject("hasPolicies"))("a key that may be a digest without its prefix", () => {
+  const object = (key: string, name = unique("warned")) => ({
+    ...{ apiVersion, kind: "OwnedAccessKey", metadata: { name } },
+    spec: { user: "alice", key },
+  });
+  const hex = (bytes: number): string => randomBytes(bytes).toString("hex");
+  const says = [expect.stringContaining("spec.key has as many hex digits as a digest")];
+
+  it.each([
+    ["64 hex digits", hex(32), says],
+    ["64 upper-case hex digits", hex(32).toUpperCase(), says],
+    ["an index and a digest in one", hex(40), says],
+    ["62 hex digits", hex(31), []],
+    ["a key in base64", randomBytes(48).toString("base64url"), []],
+    ["a bound digest", digest(), []],
+  ])("causes a warning without the key: %s", async (_what, key, expected) => {
+    const said = await warnings(dry, { object: object(key) });
+    expect(said).toEqual(expected);
+    expect(said.join("\n")).not.toContain(key);
+  });
+
+  it("causes a warning when it is set, and not at every change", async () => {
+    const own = object(hex(32));
+    const admin = { user: "admin" };
+    expect(await warnings(["create"], { ...admin, object: own })).toEqual(says);
+    const patch = (spec: object) =>
+      warnings(
+        [
+          "patch",
+          "ownedaccesskey",
+          own.metadata.name,
+          "--type=merge",
+          `--patch=${JSON.stringify({ spec })}`,
+        ],
+        admin,
+      );
+    expect(await patch({ displayName: "a" })).toEqual([]);
+    expect(await patch({ key: hex(32) })).toEqual(says);
+  });
+});
+
 describe.skipIf(!inject("hasPolicies"))("deprecated fields", () => {
   const deprecated = [
     "spec.parent is deprecated; use spec.identity",

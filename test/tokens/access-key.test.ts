@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseOwnedAccessKeySpec } from "../../src/api/owned-access-key.ts";
@@ -15,6 +16,8 @@ import {
   boundDigest,
   newBoundKey,
 } from "../../src/tokens/access-key.ts";
+import { runs } from "../support/property-runs.ts";
+import { nearDigests, plainKeysLikeDigests } from "../support/near-digests.ts";
 import { observedMetadata } from "../support/observed-objects.ts";
 
 const metadata = {
@@ -48,6 +51,7 @@ describe("the digest of a key", () => {
     ["a bound digest in upper case", `sha256:${ofAbc.slice(0, 16)}.${ofAbc.toUpperCase()}`],
     ["a bound digest and a line break", `sha256:${ofAbc.slice(0, 16)}.${ofAbc}\n`],
     ["a prefix alone", "sha256:"],
+    ...nearDigests.map((key): [string, string] => ["a text that looks like a digest", key]),
   ])("is absent for %s, which no key can have", (_rule, key) => {
     expect(storedDigest(new SecretText(key))).toBeUndefined();
     expect(accessKeyCacheEntry({ metadata, spec: { key } })).toMatchObject({
@@ -77,6 +81,7 @@ describe("presentedKey", () => {
     "a".repeat(512),
     "user-chosen.key_with~all+signs/and=",
     "lk_of_my_own_making",
+    ...plainKeysLikeDigests,
   ])("accepts %s", (text) => {
     expect(presentedKey(new SecretText(text))?.index).toBe(digest(text).slice(0, 16));
   });
@@ -86,12 +91,38 @@ describe("presentedKey", () => {
     ["a text that is too short", "0123456789abcde"],
     ["a text that is too long", "a".repeat(513)],
     ["a digest, which a manifest may contain", `sha256:${digest("x")}`],
+    ...nearDigests.map((text): [string, string] => ["a text that looks like a digest", text]),
     ["a text with a space", "0123456789 abcdef"],
     ["a text with a line break", "0123456789abcdef\n"],
     ["a text with a non-ASCII letter", "0123456789abcdéf"],
   ])("returns undefined for %s", (_rule, text) => {
     expect(presentedKey(new SecretText(text))).toBeUndefined();
   });
+});
+
+test("the schema of spec.key accepts the same plain keys as a lookup", () => {
+  const crd = readFileSync(new URL("../../crds/ownedaccesskeys.yaml", import.meta.url), "utf8");
+  const patterns = [...crd.matchAll(/self\.key\.matches\('([^']+)'\)/g)].map(
+    ([, pattern = ""]) => new RegExp(pattern),
+  );
+  const [, alphabet = /never/, near = /never/] = patterns;
+  const [hex = fc.constant(""), mark = hex] = ["09afAFg", "._~+/=-"].map((letters) =>
+    fc.constantFrom(...letters.split("")),
+  );
+  const part = fc.oneof(
+    fc.constantFrom("sha", "SHA", "sha256", "sHa-", "sha_", ...nearDigests),
+    fc.string({ unit: hex, minLength: 14, maxLength: 18 }),
+    fc.string({ unit: hex, minLength: 58, maxLength: 66 }),
+    ...[hex, mark],
+  );
+  const text = fc.string({ unit: part, maxLength: 6 }).filter(({ length }) => length <= 512);
+  fc.assert(
+    fc.property(text, (key) => {
+      const isAccepted = key.length >= 16 && alphabet.test(key) && !near.test(key);
+      expect(presentedKey(new SecretText(key)) !== undefined).toBe(isAccepted);
+    }),
+    runs(2_000),
+  );
 });
 
 describe("a generated key", () => {

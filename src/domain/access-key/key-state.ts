@@ -89,8 +89,8 @@ export function keyState(resolved: ResolvedKey, now: number): KeyState {
   if (isUnbound)
     return failed(
       "InvalidKey",
-      "spec.key is a digest that is not bound to the user, team or subject, so it is never " +
-        `accepted. ${bindFix}.`,
+      'spec.key looks like a digest, but is not "sha256:" and a digest that is bound to the ' +
+        `user, team or subject, so it is never accepted. ${bindFix}.`,
     );
   if (keyDigest === undefined)
     return failed("MissingKey", "spec.key is empty. Set it to a key or to its bound digest.");

@@ -108,7 +108,8 @@ export const printDigest: Action<"keysDigest"> = async ({ flags }, { terminal })
   const key = new SecretText(await keyOf(terminal));
   if (presentedKey(key) === undefined)
     throw new UsageError(
-      "the input is not a key; a key has 16 to 512 characters from A-Z a-z 0-9 . _ ~ + / = -",
+      "the input is not a key; a key has 16 to 512 characters from A-Z a-z 0-9 . _ ~ + / = -, " +
+        "and does not look like a digest",
     );
   terminal.print(`${boundDigest(key, subject)}\n`);
 };
