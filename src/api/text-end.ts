@@ -3,7 +3,8 @@
  * of many that are not at the end.
  */
 export function withoutEnd(text: string, characters: string): string {
+  const codes = Array.from(characters, (character) => character.charCodeAt(0));
   let end = text.length;
-  while (end > 0 && characters.includes(text.charAt(end - 1))) end--;
+  while (end > 0 && codes.includes(text.charCodeAt(end - 1))) end -= 1;
   return text.slice(0, end);
 }

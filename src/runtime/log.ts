@@ -134,7 +134,7 @@ function messageOf(error: Error): string {
 
 function scrubText(text: string): string {
   const scrubbed = secretTexts.reduce((rest, secret) => rest.replaceAll(secret, redacted), text);
-  return scrubbed.replaceAll(/[\w.-]+/g, withoutJwt);
+  return scrubbed.replaceAll(/[\w.-]{11,}/g, withoutJwt);
 }
 
 /** A word without the JWT (RFC 7519) in it: three parts, of which the first is base64 of `{"`. */

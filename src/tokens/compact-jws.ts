@@ -88,7 +88,11 @@ function hasNumbers(signature: Buffer): boolean {
   return !isZero(signature.subarray(0, 32)) && !isZero(signature.subarray(32));
 }
 
+/** Four times the header that Latchkey writes: it is read as JSON before the signature counts. */
+const longestHeader = 512;
+
 function headerOf(encoded: string, { keys, typ }: JwsOptions): JwsHeader | JwsProblem {
+  if (encoded.length > longestHeader) return "malformed";
   const header = objectIn(encoded);
   if (header === undefined) return "malformed";
   if (ownValue(header, "alg") !== "ES256") return "algorithm";

@@ -54,7 +54,8 @@ export function parseClusterKubeconfig(raw: unknown): ClusterAccess | RefusedKub
 }
 
 function accessOf(cluster: Fields, user: Fields): ClusterAccess | RefusedKubeconfig {
-  const server = withoutEnd(stringAt(cluster, "server") ?? "", "/");
+  const address = stringAt(cluster, "server") ?? "";
+  const server = address.length > longestServer ? "" : withoutEnd(address, "/");
   if (!isHttpsServer(server))
     return refused(
       `clusters[].cluster.server must be an https URL of at most ${longestServer} characters ` +
@@ -115,8 +116,9 @@ function unknownField(
 }
 
 function pemAt(fields: Fields, name: string): string | undefined {
-  const encoded = (stringAt(fields, name) ?? "").replaceAll(/\s+/g, "");
-  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(encoded)) return undefined;
+  const encoded = stringAt(fields, name) ?? "";
+  const [digits = ""] = /^[A-Za-z0-9+/\s]*/.exec(encoded) ?? [];
+  if (!/^[=\s]*$/.test(encoded.slice(digits.length))) return undefined;
   const text = Buffer.from(encoded, "base64").toString("utf8");
   return text.includes("-----BEGIN ") ? text : undefined;
 }

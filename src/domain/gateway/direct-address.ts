@@ -27,8 +27,8 @@ export function parseDirectAddress(
 ): DirectAddress | string | undefined {
   if (server === undefined)
     return ca === undefined ? undefined : `data[${directKeys.ca}] requires ${directKeys.server}`;
-  const address = withoutEnd(server.trim(), "/");
-  if (server.length > longestServer || !isHttpsServer(address))
+  const address = server.length > longestServer ? "" : withoutEnd(server.trim(), "/");
+  if (!isHttpsServer(address))
     return (
       `data[${directKeys.server}] must be an https URL of at most ${longestServer} characters ` +
       "without query and credentials"

@@ -22,10 +22,8 @@ export function valuesOfField(raw: RawHeaders, name: string): readonly string[] 
 
 /** The members of a list in a field (RFC 9110, section 5.6.1), in lower case. */
 export function tokensOf(raw: RawHeaders, name: string): readonly string[] {
-  return valuesOfField(raw, name)
-    .flatMap((value) => value.split(","))
-    .map((token) => token.trim().toLowerCase())
-    .filter((token) => token !== "");
+  const tokens = valuesOfField(raw, name).flatMap((value) => value.match(/[^\s,][^,]*/g) ?? []);
+  return tokens.map((token) => token.trimEnd().toLowerCase());
 }
 
 /** Fields that belong to one connection (RFC 9110, section 7.6.1). */

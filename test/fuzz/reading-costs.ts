@@ -1,0 +1,271 @@
+import { load } from "js-yaml";
+import { annotations } from "../../src/api/names.ts";
+import { certificateBlocks } from "../../src/api/pem.ts";
+import { SecretText } from "../../src/api/secret-text.ts";
+import { longestToken } from "../../src/domain/endpoint-token/token-claims.ts";
+import { parseClusterKubeconfig } from "../../src/domain/gateway/cluster-kubeconfig.ts";
+import { parseDirectAddress } from "../../src/domain/gateway/direct-address.ts";
+import { completedBody } from "../../src/domain/gateway/object-defaults.ts";
+import { unauthorized } from "../../src/domain/gateway/refusal.ts";
+import { asksForUpgrade, type RequestHead } from "../../src/domain/gateway/request-head.ts";
+import { requestInfo } from "../../src/domain/gateway/request-info.ts";
+import {
+  gatewayRoutes,
+  longestTarget,
+  readTarget,
+} from "../../src/domain/gateway/request-target.ts";
+import { responseHeaders } from "../../src/domain/gateway/response-headers.ts";
+import { largestReport, parseReport } from "../../src/domain/outbox/cluster-report.ts";
+import { syncOptionsOf } from "../../src/domain/sync/sync-options.ts";
+import { identifyRequest } from "../../src/gateway/admit-request.ts";
+import { createLogger } from "../../src/runtime/log.ts";
+import { presentedKey } from "../../src/tokens/access-key.ts";
+import { verifyJws } from "../../src/tokens/compact-jws.ts";
+import { observedMetadata } from "../support/observed-objects.ts";
+
+/** A function that reads a text of another user. */
+export interface TextReader {
+  readonly name: string;
+  /** The maximum length of the text, in characters. */
+  readonly most: number;
+  /** What is around the repeated part. */
+  readonly around?: readonly [begin: string, end: string];
+  /** A part of an ordinary text, which is repeated. */
+  readonly plain: string;
+  readonly read: (text: string) => unknown;
+}
+
+const kibibyte = 1024;
+/** The head of a request (docs/gateway.md, "Limits of a replica"). */
+const longestHead = 32 * kibibyte;
+const longestBody = 64 * kibibyte;
+const longestKubeconfig = 16 * kibibyte;
+/** An object of the API server, which bounds annotations together. */
+const longestAnnotation = 64 * kibibyte;
+
+const front = {
+  routes: gatewayRoutes,
+  authenticator: { authenticate: () => Promise.resolve(unauthorized) },
+  findUpstream: () => undefined,
+};
+
+/** Decides about a request of a client without a valid credential. */
+function unidentified(changes: Partial<RequestHead>): unknown {
+  const head = {
+    ...({ method: "GET", httpVersion: "1.1", isUpgrade: false, peerAddress: "192.0.2.1" } as const),
+    ...{
+      target: "/kubernetes/management/api",
+      rawHeaders: ["Host", "a", "Authorization", "Bearer a"],
+    },
+  };
+  return identifyRequest({ ...head, ...changes }, front, () => {});
+}
+
+function identified(text: string): unknown {
+  const target = readTarget(text);
+  return target.kind === "target" ? requestInfo("GET", target) : target;
+}
+
+function inTarget(name: string, begin: string, plain: string): TextReader {
+  return {
+    name,
+    most: longestTarget,
+    around: [`/kubernetes/management${begin}`, ""],
+    plain,
+    read: identified,
+  };
+}
+
+function inHeader(name: string, plain: string): TextReader {
+  const read = (text: string) => unidentified({ rawHeaders: ["Host", "a", name, text] });
+  return { name: `the header ${name}`, most: longestHead, plain, read };
+}
+
+function inBody(
+  format: "json" | "yaml",
+  around: readonly [string, string],
+  plain: string,
+): TextReader {
+  const read = (text: string) => completedBody(text, { format, kind: "SharedSecret" });
+  return {
+    name: `a body in ${format} with ${around.join("...")}`,
+    most: longestBody,
+    around,
+    plain,
+    read,
+  };
+}
+
+function inKubeconfig(name: string, plain: string): TextReader {
+  const read = (text: string) => {
+    const ca = { "certificate-authority-data": "LS0tLS1CRUdJTiBB" };
+    const fields = { server: "https://a", ...ca, [name]: text };
+    return parseClusterKubeconfig({
+      "current-context": "a",
+      contexts: [{ name: "a", context: { cluster: "a", user: "a" } }],
+      clusters: [{ name: "a", cluster: name === "token" ? ca : fields }],
+      users: [{ name: "a", user: { token: name === "token" ? text : "a" } }],
+    });
+  };
+  return { name: `${name} of a kubeconfig`, most: longestKubeconfig, plain, read };
+}
+
+function inAnnotation(name: string): TextReader {
+  const read = (text: string) =>
+    syncOptionsOf({ metadata: observedMetadata({ annotations: { [name]: text } }), data: {} });
+  return { name: `the annotation ${name}`, most: longestAnnotation, plain: "web, ", read };
+}
+
+const noKeys = { keys: new Map(), typ: "JWT", mostCharacters: longestToken };
+const log = createLogger({ level: "info", destination: { write: () => {} } });
+const certificate = "-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n";
+
+/** What reads texts of clients, tenants, and administrators and agents of other clusters. */
+export const textReaders: readonly TextReader[] = [
+  {
+    ...{ name: "a target without a credential", most: longestTarget, plain: "/web" },
+    read: (text) => unidentified({ target: text }),
+  },
+  inHeader("Accept", "text/html, "),
+  inHeader("Authorization", "Bearer "),
+  inHeader("Sec-WebSocket-Protocol", "v4.channel.k8s.io, "),
+  {
+    ...{ name: "the name of a header", most: longestHead, plain: "accept" },
+    read: (text) => unidentified({ rawHeaders: ["Host", "a", text, "a"] }),
+  },
+  {
+    ...{ name: "the headers Connection and Upgrade", most: longestHead / 4, plain: "a, " },
+    read: (text) => asksForUpgrade(["Connection", text, "Upgrade", text]),
+  },
+  inTarget("a path", "/api/v1/", "pods/"),
+  inTarget("a path behind a proxy", "/api/v1/nodes/a/proxy/", "pods/"),
+  inTarget("a query", "/api/v1/pods?", "a=b&"),
+  inTarget("a field selector", "/api/v1/pods?fieldSelector=metadata.name=a,", "a=b,"),
+  inTarget("a label selector", "/api/v1/pods?fieldSelector=metadata.name=a&labelSelector=", "a&b="),
+  inTarget("watch in a query", "/api/v1/pods?watch=", "a&b="),
+  inBody("json", ['{"a":1', "}"], ',"b":"c"'),
+  inBody("json", ['{"a":[1', "]}"], ',{"a":1}'),
+  inBody("json", ['{"a":"', '"}'], "abc "),
+  inBody("yaml", ["", ""], "a: b\n"),
+  inBody("yaml", ["{", "}"], "a: b, "),
+  {
+    ...{ name: "a kubeconfig", most: 4 * kibibyte, plain: "- a\n" },
+    read: (text) => parsed(() => parseClusterKubeconfig(load(text))),
+  },
+  inKubeconfig("server", "abcd"),
+  inKubeconfig("certificate-authority-data", "QUJD\n"),
+  inKubeconfig("token", "abcd"),
+  {
+    ...{ name: "a direct address", most: longestKubeconfig, plain: "abcd" },
+    read: (text) => parseDirectAddress(text, undefined),
+  },
+  {
+    ...{ name: "the CA of a direct address", most: 16 * kibibyte, plain: certificate },
+    read: (text) => parseDirectAddress("https://a", text),
+  },
+  { name: "a CA bundle", most: longestKubeconfig, plain: certificate, read: certificateBlocks },
+  {
+    ...{ name: "a report", most: largestReport, plain: '"a":["1",1],' },
+    ...{ around: ['{"format":1,"sources":{', '"b":[]}}'], read: parseReport },
+  },
+  {
+    ...{ name: "a signed text", most: longestToken, plain: "abcd" },
+    read: (text) => verifyJws(text, noKeys),
+  },
+  {
+    ...{ name: "the header of a signed text", most: longestToken, plain: '{"a":1}' },
+    read: (text) => verifyJws(`${Buffer.from(text).toString("base64url")}.e30.AAAA`, noKeys),
+  },
+  {
+    ...{ name: "an access key", most: longestHead, plain: "abcd" },
+    read: (text) => presentedKey(new SecretText(text)),
+  },
+  {
+    ...{
+      name: "the headers of an answer",
+      most: longestHead / 4,
+      plain: "a, ",
+    },
+    read: (text) =>
+      responseHeaders(["connection", text, "location", text], { prefix: "/a", isProxied: true }),
+  },
+  {
+    ...{ name: "a logged text", most: longestKubeconfig, plain: "abcdefghijklmnop " },
+    read: (text) => log.info({ text }, "a"),
+  },
+  ...[
+    annotations.syncToProjects,
+    annotations.syncToClusters,
+    annotations.syncSecretName,
+    annotations.syncSecretType,
+    annotations.syncKeys,
+    annotations.syncFormat,
+    annotations.copyLabels,
+    annotations.copyAnnotations,
+  ].map(inAnnotation),
+];
+
+/** Parts of a text that a pattern or a loop may read slowly when they are repeated. */
+export const repeatedParts: readonly string[] = [
+  ...["/", "a/", "//", "/.", "/..", "%", "%2f", "%2F..", "%E2%82%AC", "%00", "?", "&", "a=&", ";"],
+  ...[
+    " ",
+    "\t",
+    "\n",
+    "\r\n",
+    "# \n",
+    "#\r\n",
+    "%\r\n",
+    "---\n",
+    "- ",
+    "? ",
+    ": ",
+    "a:\n",
+    "&a *a ",
+  ],
+  ...[
+    ",",
+    "a,",
+    "\\,",
+    "[",
+    "[]",
+    "[a,",
+    "{",
+    "{}",
+    "{},",
+    "]",
+    "}",
+    '"',
+    "'",
+    '\\"',
+    '"",',
+    '"a":1,',
+  ],
+  ...[
+    "0",
+    "1,",
+    ".",
+    "a.",
+    "-",
+    "a-",
+    "=",
+    "a=b,",
+    "!a,",
+    "(",
+    "a in (b),",
+    "*",
+    "*a",
+    "@",
+    "xn--a.",
+  ],
+  ...["QUJD", "A=", "=\n", "eyJ", "eyJhbGciOi.", "lk_", "sha256:", "Bearer ", "é", "€", "\u2028"],
+  ...["-----BEGIN CERTIFICATE-----", "-----BEGIN PRIVATE KEY-----", "kind", "kind ", '"kind":1,'],
+];
+
+function parsed(read: () => unknown): unknown {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
