@@ -1,4 +1,3 @@
-import { type Resource, resources } from "../api/resources.ts";
 import {
   type ConnectedPolicy,
   type PolicyProblem,
@@ -10,6 +9,7 @@ import type { Client } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
 import type { PassiveClock } from "../runtime/clock.ts";
 import { SharedWait } from "../runtime/shared-wait.ts";
+import { readPolicy } from "./guarding-policies.ts";
 
 /** What asking a cluster for a policy needs; the client is that of the cluster. */
 export interface PolicyGuardDeps {
@@ -67,20 +67,8 @@ export async function askForPolicy(
   policy: ConnectedPolicy,
   { client, clock }: PolicyGuardDeps,
 ): Promise<PolicyProblem | undefined> {
-  const find = async (resource: Resource): Promise<unknown> => {
-    try {
-      return await client.get(resource, { name: policy.name });
-    } catch (error) {
-      if (isKubeError(error, "NotFound")) return undefined;
-      throw error;
-    }
-  };
   try {
-    const [found, binding] = await Promise.all([
-      find(resources.validatingPolicies),
-      find(resources.validatingPolicyBindings),
-    ]);
-    return policyProblem(policy, { policy: found, binding }, clock.now());
+    return policyProblem(policy, await readPolicy(policy, client), clock.now());
   } catch (error) {
     if (!isKubeError(error)) throw error;
     const problem = isKubeError(error, "Forbidden") ? unreadablePolicy : unknownPolicy;

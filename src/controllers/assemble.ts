@@ -8,9 +8,11 @@ import { createListWatch } from "../kube/informer/list-watch.ts";
 import { Recovery } from "../kube/informer/recovery.ts";
 import type { ElectionEnd, LeaseTimes } from "../kube/leader-election.ts";
 import type { ProcessConnectionDeps } from "../kube/process-connection.ts";
+import type { ProcessPart } from "../runtime/run-process.ts";
 import { Yielder } from "../runtime/yielder.ts";
 import { createController } from "./controller.ts";
 import type { Informers } from "./informers.ts";
+import { policyReport } from "./policy-report.ts";
 import { newElection, openFenced, ProcessTransports, sizeOfIn } from "./process-transports.ts";
 import type { ControllerOptions } from "./world.ts";
 
@@ -32,6 +34,8 @@ export interface Assembly {
   run(signal: AbortSignal): Promise<ElectionEnd>;
   /** The certificates of the issuer, which every replica runs. */
   issuerCertificates(names: ServiceNames): Certificates;
+  /** Says which policies of the cluster are not those of Latchkey, in every replica. */
+  readonly policies: ProcessPart;
   /** Closes every connection, including those with requests in flight. */
   close(): Promise<void>;
 }
@@ -56,8 +60,9 @@ export function assembleController(
   const [copies, rest] = [fenced("copies"), fenced("rest")];
   // Not fenced by the Lease: every replica reports, and every replica keeps the certificates.
   const ownTransport = transports.open(3);
+  const ownClient = createClient(ownTransport, fieldManager);
   const events = new EventRecorder({
-    client: createClient(ownTransport, fieldManager),
+    client: ownClient,
     clock,
     log,
     reporter: `${group}/latchkey`,
@@ -69,13 +74,7 @@ export function assembleController(
   const controller = createController(options, {
     clientOf: (queue) => (queue === "copy" || queue === "outbox" ? copyClient : client),
     listWatch: createListWatch(rest, clock),
-    yielder,
-    events,
-    clock,
-    random,
-    log,
-    metrics,
-    recovery,
+    ...{ yielder, events, recovery, clock, random, log, metrics },
   });
 
   let followed = Promise.resolve();
@@ -90,10 +89,11 @@ export function assembleController(
     },
     issuerCertificates: (names) =>
       new Certificates("issuer", names, {
-        client: createClient(ownTransport, fieldManager),
+        client: ownClient,
         listWatch: createListWatch(ownTransport, clock),
         ...{ clock, yielder, random, log, metrics },
       }),
+    policies: policyReport(namespace, { client: ownClient, clock, log, metrics }),
     async close() {
       await transports.close();
       await followed;

@@ -43,6 +43,7 @@ async function assembleProcess(
         close: () => assembly.close(),
       },
       ...parts,
+      assembly.policies,
       issuerServer(config, { assembly, routes }, context),
     ],
     started: { identity, apiServer: credentials.server },

@@ -151,8 +151,7 @@ export const metricTable = {
   latchkey_roles_polls: gauge([], "Requests that wait for a newer list of roles; at most 1,000."),
   latchkey_published_roles: gauge(
     ["state"],
-    "Roles of scopes, by state: published in the list of roles for connected clusters, or " +
-      "too-large and left out of it.",
+    "Roles of scopes by state: published in the list of roles, or too-large and left out of it.",
   ),
   latchkey_watch_opened_timestamp_seconds: gauge(
     ["resource"],
@@ -188,7 +187,7 @@ export const metricTable = {
   latchkey_gateway_overhead_seconds: histogram(
     [],
     webhookBuckets,
-    "Time from the head of a request until the gateway has decided to forward it, in " + "seconds.",
+    "Time from the head of a request until the gateway has decided to forward it, in seconds.",
   ),
   latchkey_gateway_cuts_total: counter(
     ["reason"],
@@ -215,6 +214,7 @@ export const metricTable = {
       "that guards the labels is missing or the namespaces are not known; for at most 100 " +
       "clusters where a scope needs them, those at 0 first.",
   ),
+  latchkey_policy_shipped: gauge(["policy"], "1 if a policy and its binding are shipped, else 0."),
   latchkey_connected_clusters: gauge(
     ["state"],
     "Connected clusters by state: reachable and unreachable.",

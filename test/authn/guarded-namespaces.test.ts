@@ -43,7 +43,7 @@ describe("the labels of a connected cluster", () => {
 
   test.each<[PolicyAnswer, string]>([
     ["NotFound", "does not exist in this cluster; an administrator of the cluster must apply conf"],
-    ["weak", "is not that of this version of Latchkey; an administrator"],
+    ["weak", "decides something else than that of Latchkey in this cluster; an administrator"],
     ["Forbidden", "may not read ValidatingAdmissionPolicy"],
     ["Network", "could not be checked"],
   ])("do not count while the policy is %s, which is said once", async (answer, text) => {

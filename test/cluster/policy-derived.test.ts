@@ -1,5 +1,10 @@
 import { beforeAll, expect, it } from "vitest";
 import { connectedPolicies, policyProblem } from "../../src/domain/gateway/connected-policy.ts";
+import {
+  guardingPolicies,
+  policyDifference,
+  resourcesOf,
+} from "../../src/domain/policies/guarding-policies.ts";
 import { answered, api, makeNamespace, unique } from "../support/policy-request.ts";
 import {
   collectionOf,
@@ -97,6 +102,20 @@ withPolicies("a policy that Latchkey asks a connected cluster for", () => {
       const policy = await api.get(`${group}/validatingadmissionpolicies/${expected.name}`);
       const binding = await api.get(`${group}/validatingadmissionpolicybindings/${expected.name}`);
       expect(policyProblem(expected, { policy, binding }, Infinity)).toBeUndefined();
+    },
+  );
+});
+
+withPolicies("a policy that guards the central cluster", () => {
+  it.each(guardingPolicies)(
+    "is that of Latchkey as the API server stores it: $name",
+    async (policy) => {
+      const group = "/apis/admissionregistration.k8s.io/v1";
+      const [own, binding] = await Promise.all(
+        resourcesOf(policy).map(({ plural }) => api.find(`${group}/${plural}/${policy.name}`)),
+      );
+      const observed = { policy: own, binding };
+      expect(policyDifference(policy, observed, { isCentral: true })).toBeUndefined();
     },
   );
 });

@@ -32,7 +32,7 @@ export interface RunningProgram {
 /** What a fault acts on: a controller without the certificates of its issuer. */
 export type AssembleController = (
   ...args: Parameters<typeof assembleController>
-) => Omit<ReturnType<typeof assembleController>, "issuerCertificates">;
+) => Omit<ReturnType<typeof assembleController>, "issuerCertificates" | "policies">;
 
 /** The connections of a program, and those of an agent to its central cluster. */
 interface ProgramDeps extends ProcessConnectionDeps {

@@ -7,6 +7,8 @@ import {
   requesterPolicies,
   sharePolicies,
 } from "../../../src/api/names.ts";
+import { guardingPolicies } from "../../../src/domain/policies/guarding-policies.ts";
+import { shippedPolicyObjects } from "../../support/connected-policies.ts";
 import { type ReportCommand, reportProblems } from "../../support/report-shape.ts";
 import { fakeCluster, type FakeObjects, statesOf } from "./fake-cluster.ts";
 import { runCommand } from "./run-command.ts";
@@ -38,16 +40,12 @@ const spec = {
 const offers = { [annotations.syncToProjects]: "web, none" };
 
 const requested = { annotations: { [annotations.requester]: "alice" } };
-const { annotations: writer, lock, guard } = requesterPolicies;
-const shipped = [lock, guard, ...Object.values(sharePolicies)];
-const policies = (...names: readonly string[]) =>
-  names.map((name) => object("Policy", name, {}, { creationTimestamp: "2025-01-01T00:00:00Z" }));
+const { lock, guard } = requesterPolicies;
+/** The policies that check shows although they are well. */
+const shown: readonly string[] = [lock, guard, ...Object.values(sharePolicies)];
 
 const objects: FakeObjects["objects"] = {
-  mutatingadmissionpolicies: policies(writer),
-  mutatingadmissionpolicybindings: policies(writer),
-  validatingadmissionpolicies: policies(...shipped),
-  validatingadmissionpolicybindings: policies(lock, guard),
+  ...shippedPolicyObjects("2025-01-01T00:00:00Z"),
   sharedsecrets: [
     object(
       "SharedSecret",
@@ -140,7 +138,9 @@ const installed = [
   ...["sharedsecrets", "ownedaccesskeys", "directclusterendpointtokens"].map(
     (plural) => `CustomResourceDefinition ${plural}.management.service ok Found`,
   ),
-  ...shipped.map((name) => `ValidatingAdmissionPolicy ${name} ok Found`),
+  ...guardingPolicies
+    .filter(({ name }) => shown.includes(name))
+    .map(({ name }) => `ValidatingAdmissionPolicy ${name} ok Found`),
 ];
 const reviewed = [
   "MutatingWebhookConfiguration latchkey info NotFound",

@@ -1,10 +1,4 @@
-import {
-  group,
-  ownObjects,
-  requesterPolicies,
-  sharePolicies,
-  version,
-} from "../../../api/names.ts";
+import { group, ownObjects, version } from "../../../api/names.ts";
 import { listAt, numberAt, recordAt, stringAt } from "../../../api/parse.ts";
 import type { ReportItem, ReportObject } from "../../../api/report.ts";
 import { resources } from "../../../api/resources.ts";
@@ -21,6 +15,7 @@ import { existing } from "../missing-right.ts";
 import { type Paint, spanText, tableText } from "../output.ts";
 import { waitUntil } from "../progress.ts";
 import { asSentence, isWell, plainItem, printReport } from "../report.ts";
+import { policyItems } from "./policy-items.ts";
 import { identityItems } from "./check-rights.ts";
 import { reviewItems } from "./review-items.ts";
 
@@ -71,7 +66,7 @@ async function runChecks(checked: Checked): Promise<readonly ReportItem[]> {
   return [
     await versionItem(checked),
     ...(await crdItems(checked)),
-    ...(await policyItems(checked)),
+    ...(await policyItems(checked.cluster, checked.namespace)),
     await leaseItem(checked),
     ...(await reviewItems(checked.cluster, checked)),
     ...(await deploymentItems(checked)),
@@ -128,30 +123,6 @@ async function itemOf(
 function forbiddenItem(object: ReportObject, error: unknown): ReportItem {
   if (!isKubeError(error, "Forbidden")) throw error;
   return plainItem(object, ["unknown", "Forbidden"], sentenceOf(error));
-}
-
-/** What is so without a policy. */
-const withoutPolicies = [
-  [requesterPolicies.lock, "no key and no token becomes valid"],
-  [requesterPolicies.guard, "no key and no token becomes valid"],
-  [sharePolicies.projects, "all who may write SharedSecrets share them with every project"],
-  [sharePolicies.clusters, "all who may write SharedSecrets share them with every cluster"],
-  [sharePolicies.outboxes, "all who may write Secrets share them with every connected cluster"],
-] as const;
-
-function policyItems({ cluster }: Checked): Promise<readonly ReportItem[]> {
-  const resource = resources.validatingPolicies;
-  return Promise.all(
-    withoutPolicies.map(([name, consequence]) => {
-      const object = { kind: resource.kind, name };
-      const read = async (): Promise<ReportItem> => {
-        await cluster.get(resource, { name });
-        return plainItem(object, ["ok", "Found"], "The policy exists.");
-      };
-      const missing = `The policy does not exist, so ${consequence}; apply config/policies.`;
-      return itemOf(object, read, missing);
-    }),
-  );
 }
 
 function leaseItem({ cluster, namespace, clock }: Checked): Promise<ReportItem> {

@@ -92,7 +92,8 @@ export const explainCommands = {
     details: [
       "The exit code is 3 if something is not ready: " +
         "the same objects, with the same reasons, as in the metric latchkey_object_not_ready, " +
-        "and connected clusters that a SharedSecret names. " +
+        "connected clusters that a SharedSecret names, and policies that are not those of " +
+        "Latchkey, if you may read them. " +
         "Copies are named if you may list Secrets in all namespaces; their data is not read.",
       "--watch and --serve run until Ctrl-C, and go on when the API server was away. " +
         "The page of --serve is only reachable from this machine and with the printed URL, " +
@@ -125,6 +126,7 @@ export const explainCommands = {
         help: "time between two readings",
         parse: duration({ unit: 1000, least: 1 }),
       },
+      ...systemNamespace,
       ...resultOutput,
     },
     connects: true,

@@ -40,6 +40,10 @@ export const pageHtml = `<!doctype html>
 <h2 id="clusters-title">Connected clusters</h2>
 <ul id="clusters" class="list"></ul>
 </section>
+<section id="policies-section" aria-labelledby="policies-title" hidden>
+<h2 id="policies-title">Admission policies</h2>
+<ul id="policies" class="notes"></ul>
+</section>
 <section id="hidden-section" aria-labelledby="hidden-title" hidden>
 <h2 id="hidden-title">Not visible to you</h2>
 <ul id="hidden" class="notes"></ul>

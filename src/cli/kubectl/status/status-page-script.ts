@@ -137,10 +137,11 @@ function card(value, label, kind) {
   return element("li", kind, element("b", "", value), element("span", "", label));
 }
 
-function drawCards({ sharedSecrets, keys, tokens, clusters }) {
+function drawCards({ sharedSecrets, keys, tokens, clusters, policies }) {
   const targets = ["synced", "conflict", "failed", "pending"].map((state) =>
     [state, sharedSecrets.reduce((sum, source) => sum + source.targets[state], 0)]);
-  const ill = [...sharedSecrets, ...keys, ...tokens, ...clusters].filter(isProblem).length;
+  const all = [sharedSecrets, keys, tokens, clusters, policies];
+  const ill = all.flat().filter(isProblem).length;
   byId("cards").replaceChildren(
     card(String(ill), "not ready", ill === 0 ? "good" : "bad"),
     card(String(sharedSecrets.length), "SharedSecrets", ""),
@@ -149,6 +150,11 @@ function drawCards({ sharedSecrets, keys, tokens, clusters }) {
     ...targets.map(([state, count]) => card(String(count), "targets " + state,
       count > 0 && ["conflict", "failed"].includes(state) ? "bad" : "")));
   document.title = (ill === 0 ? "" : "(" + ill + ") ") + "Latchkey status";
+}
+
+function notes(id, items) {
+  byId(id).replaceChildren(...items.map(({ message }) => element("li", "", message)));
+  byId(id + "-section").hidden = items.length === 0;
 }
 
 function draw() {
@@ -166,9 +172,8 @@ function draw() {
   fill("tokens", report.tokens.map(lifetimeRow), "None.");
   fill("clusters", report.clusters.map(clusterRow), "None.");
   byId("clusters-section").hidden = report.clusters.length === 0;
-  const hidden = report.notVisible.map(({ message }) => element("li", "", message));
-  byId("hidden").replaceChildren(...hidden);
-  byId("hidden-section").hidden = report.notVisible.length === 0;
+  notes("policies", report.policies);
+  notes("hidden", report.notVisible);
 }
 
 function say(problem) {

@@ -9,6 +9,7 @@ import type { PassiveClock } from "../../../runtime/clock.ts";
 import { clusterItem } from "../cluster/cluster-item.ts";
 import { readNamedClusters } from "../cluster/read-clusters.ts";
 import type { Cluster } from "../connection/cluster.ts";
+import { policyItems } from "../explain/policy-items.ts";
 import { plainItem } from "../report.ts";
 import { type Readable, readWith, rightText } from "../missing-right.ts";
 import { findObjects } from "../objects/find-objects.ts";
@@ -28,16 +29,35 @@ export interface StatusSelection {
   readonly endsWithin: number;
 }
 
+/** Reads the items of policies that are not those of Latchkey. */
+export type ReadPolicies = (cluster: Cluster) => Promise<readonly ReportItem[]>;
+
+const policiesEveryMs = 60_000;
+
+/** Reads policies of the Latchkey in this namespace, at most once a minute: there are many. */
+export function policyReader(namespace: string, clock: PassiveClock): ReadPolicies {
+  let last: { readonly readAt: number; readonly found: readonly ReportItem[] } | undefined;
+  return async (cluster) => {
+    const now = clock.monotonic();
+    if (last === undefined || now - last.readAt >= policiesEveryMs) {
+      const found = await policyItems(cluster, namespace);
+      last = { readAt: now, found: found.filter(({ state }) => state === "problem") };
+    }
+    return last.found;
+  };
+}
+
 /** Dependencies of {@link readStatus}. */
 interface StatusDeps {
   readonly cluster: Cluster;
   readonly clock: PassiveClock;
+  readonly policies: ReadPolicies;
 }
 
 /** Reads the objects that the user may read; the report says what is left out. */
 export async function readStatus(
   { namespace, endsWithin }: StatusSelection,
-  { cluster, clock }: StatusDeps,
+  { cluster, clock, policies }: StatusDeps,
 ): Promise<StatusReport> {
   const notVisible: ReportItem[] = [];
   const hide = (object: ReportObject, message: string): void =>
@@ -71,6 +91,7 @@ export async function readStatus(
     // Most tokens live for less than what is soon for a key.
     tokens: lifetimes(endpointTokens, tokens, 0),
     clusters: clusters.found.map((observed) => clusterItem(observed, now)),
+    policies: await policies(cluster),
     notVisible,
   };
 }

@@ -32,6 +32,8 @@ export interface StatusReport {
   readonly tokens: readonly LifetimeStatus[];
   /** Connected clusters, if a SharedSecret names one. */
   readonly clusters: readonly ClusterItem[];
+  /** The admission policies that are not those of Latchkey, if the user may read them. */
+  readonly policies: readonly ReportItem[];
   /** What the user may not see. */
   readonly notVisible: readonly ReportItem[];
 }
@@ -59,11 +61,11 @@ export interface LifetimeStatus extends ReportItem {
 
 /** The items of a report for programs. */
 export function statusItems(report: StatusReport): readonly ReportItem[] {
-  const { sharedSecrets, keys, tokens, clusters, notVisible } = report;
+  const { sharedSecrets, keys, tokens, clusters, policies, notVisible } = report;
   const sources = sharedSecrets.flatMap((source) => [
     ...[source, ...source.secrets, ...source.clusters],
   ]);
-  return [...sources, ...keys, ...tokens, ...clusters, ...notVisible];
+  return [...sources, ...keys, ...tokens, ...clusters, ...policies, ...notVisible];
 }
 
 /**
@@ -176,7 +178,7 @@ function stateOf(raw: unknown, endsSoon = false) {
 
 /** The report as a tree of sources and targets, then keys, tokens and what is not visible. */
 export function statusText(report: StatusReport, paint: Paint): string {
-  const { sharedSecrets, keys, tokens, clusters, notVisible } = report;
+  const { sharedSecrets, keys, tokens, clusters, policies, notVisible } = report;
   const sections = [
     section(
       "SharedSecrets",
@@ -185,6 +187,12 @@ export function statusText(report: StatusReport, paint: Paint): string {
     section("Access keys that expire soon or are not ready", lifetimeLines(keys, paint)),
     section("Direct tokens", lifetimeLines(tokens, paint)),
     clusters.length === 0 ? [] : section("Connected clusters", clusterLines(clusters, paint)),
+    policies.length === 0
+      ? []
+      : section(
+          "Admission policies",
+          policies.map((item) => paint(printable(item.message), colorOf(item))),
+        ),
     notVisible.length === 0
       ? []
       : section(

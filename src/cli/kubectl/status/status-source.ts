@@ -4,7 +4,7 @@ import type { PassiveClock } from "../../../runtime/clock.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { sentenceOf } from "../failure.ts";
 import type { StatusReport } from "./status-report.ts";
-import { readStatus, type StatusSelection } from "./status-read.ts";
+import { type ReadPolicies, readStatus, type StatusSelection } from "./status-read.ts";
 
 /** The last report that was read, and what is wrong since. */
 export interface StatusView {
@@ -21,6 +21,7 @@ interface StatusSourceDeps {
   readonly cluster?: Cluster;
   readonly connect: () => Promise<Cluster>;
   readonly clock: PassiveClock;
+  readonly policies: ReadPolicies;
 }
 
 /** Reads reports again and again over one connection, also after the API server was away. */
@@ -42,11 +43,12 @@ export class StatusSource {
 
   /** Reads a report; rejects if that fails, as the first reading of a command should. */
   async first(): Promise<StatusView> {
-    const { clock, connect } = this.#deps;
+    const { clock, connect, policies } = this.#deps;
     const begin = clock.monotonic();
     try {
       this.#cluster ??= await connect();
-      const report = await readStatus(this.#selection, { cluster: this.#cluster, clock });
+      const deps = { cluster: this.#cluster, clock, policies };
+      const report = await readStatus(this.#selection, deps);
       this.#view = { report, readAt: clock.now(), problem: undefined };
       return this.#view;
     } finally {

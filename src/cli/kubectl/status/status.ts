@@ -3,7 +3,7 @@ import type { Action, Flags } from "../cli.ts";
 import { connectionVariables } from "../connection/connection-variables.ts";
 import { isWell, printReport } from "../report.ts";
 import { exitCodes } from "../failure.ts";
-import { readStatus } from "./status-read.ts";
+import { policyReader, readStatus } from "./status-read.ts";
 import { statusItems, statusText } from "./status-report.ts";
 import { StatusSource } from "./status-source.ts";
 import { watchStatus } from "./status-watch.ts";
@@ -14,9 +14,11 @@ export const printStatus: Action<"status"> = async ({ flags }, cli) => {
   const cluster = await cli.connect(flags);
   const namespace = flags.allNamespaces ? undefined : cluster.choice.namespace;
   const selection = { namespace, endsWithin: flags.endsWithin };
+  const { clock } = cli;
+  const policies = policyReader(flags.latchkeyNamespace, clock);
   if (flags.serve || flags.watch) {
     const connect = () => cli.connect(flags);
-    const source = new StatusSource(selection, { cluster, connect, clock: cli.clock });
+    const source = new StatusSource(selection, { cluster, connect, clock, policies });
     const deps = { source, ...cli, signal: cli.untilStopped() };
     const place = namespace === undefined ? "all namespaces" : `namespace ${namespace}`;
     const how = cluster.isOfVariables ? `, with ${connectionVariables.key}` : "";
@@ -26,7 +28,7 @@ export const printStatus: Action<"status"> = async ({ flags }, cli) => {
     const { serveStatus } = await import("./status-serve.ts");
     return serveStatus({ title, intervalMs, port }, deps);
   }
-  const report = await readStatus(selection, { cluster, clock: cli.clock });
+  const report = await readStatus(selection, { cluster, clock, policies });
   const items = statusItems(report);
   printReport(items, (paint) => statusText(report, paint), { ...flags, ...cli });
   return isWell(items) ? exitCodes.done.code : exitCodes.unhealthy.code;

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { managementEntry } from "../../../../src/api/names.ts";
+import { recordAt, stringAt } from "../../../../src/api/parse.ts";
 import type { ApiRequest } from "../../../../src/kube/client/transport.ts";
+import { shippedPolicyObjects } from "../../../support/connected-policies.ts";
 import { TestClock } from "../../../support/test-clock.ts";
 import { answeringCluster, type FakeAnswer, refusal, runCommand } from "../run-command.ts";
 
@@ -21,14 +23,28 @@ interface Changes {
   readonly renewed?: number;
   /** The version of the API server. */
   readonly gitVersion?: string;
+  /** The name of a policy that decides nothing. */
+  readonly weak?: string;
 }
 
+const policies = shippedPolicyObjects("2025-01-01T00:00:00Z");
+
 /** An installation that works but for these changes. */
-function installation({ ofKey = well, renewed = 4, gitVersion = "v1.35.0", ...changes }: Changes) {
+function installation({
+  ofKey = well,
+  renewed = 4,
+  gitVersion = "v1.35.0",
+  weak,
+  ...changes
+}: Changes) {
   const available = "available" in changes ? changes.available : 2;
   const renewTime = new Date(new TestClock().now() - renewed * 1000).toISOString();
   return ({ method, path }: ApiRequest): FakeAnswer => {
-    const name = path.split("?")[0]?.split("/").at(-1) ?? "";
+    const [plural = "", name = ""] = path.split("?")[0]?.split("/").slice(-2) ?? [];
+    const policy = policies[plural]?.find(
+      (object) => stringAt(recordAt(object, "metadata"), "name") === name,
+    );
+    if (policy !== undefined) return [200, name === weak ? { ...policy, spec: {} } : policy];
     if (method === "POST" && name === "ownedaccesskeys") return ofKey;
     const contents: Readonly<Record<string, unknown>> = {
       version: { gitVersion },
@@ -67,6 +83,12 @@ test.each<[string, Changes, number, string]>([
   ["a problem beside a frozen controller", { renewed: 9 }, 3, "does not renew it; look at the log"],
   ["about the connected clusters", {}, 0, "You may not share clusters.management.service/east."],
   ["well where nothing runs Deployments", { available: undefined }, 0, "its pods are not known"],
+  [
+    "a problem beside a policy that decides nothing",
+    { weak: "latchkey-own-rbac" },
+    3,
+    'ValidatingAdmissionPolicyBinding "latchkey-own-rbac" does not apply all that the policy decides',
+  ],
   [
     "a problem beside a pod that is missing",
     { available: 1 },

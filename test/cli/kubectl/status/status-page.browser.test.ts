@@ -121,6 +121,7 @@ describe("the status page in Chromium", skippedWithout(program), () => {
       ],
       keys: [{ ...item, expiresAt: hostile, endsIn: undefined }],
       tokens: [{ ...item, expiresAt: hostile, endsIn: 1 }],
+      policies: [item],
       notVisible: [item],
     });
     await page.locator("#sources .display").getByText(hostile).waitFor();

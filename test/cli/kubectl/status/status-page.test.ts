@@ -153,7 +153,10 @@ test("the script sets texts, never markup", async () => {
 test("data has no value of a secret, of a token or of a key", async () => {
   const { cluster } = fakeStatusCluster();
   const selection = { namespace: undefined, endsWithin: 60 };
-  const report = await readStatus(selection, { cluster, clock: new TestClock() });
+  const report = await readStatus(selection, {
+    ...{ cluster, clock: new TestClock() },
+    policies: async () => [],
+  });
   const { body } = await ask(data, { ...view, report });
   expect(body).toContain('"namespace":"team-a","name":"db"');
   for (const value of ["Y2FuYXJ5LXZhbHVl", "canary-value", "canary-token", "canary-key"])

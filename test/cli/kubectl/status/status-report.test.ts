@@ -150,6 +150,7 @@ describe("the report for programs", () => {
       ["DirectClusterEndpointToken laptop", "ok", "Minted"],
       ["Cluster east", "ok", "Synced"],
       ["Cluster west", "problem", "ClusterUnreachable"],
+      ["ValidatingAdmissionPolicy latchkey-mint-guard", "problem", "PolicyChanged"],
       ["Secret ", "unknown", "Forbidden"],
     ]);
   });
@@ -193,6 +194,8 @@ test("the text is a tree", () => {
     "Connected clusters",
     "  east heartbeat 4s ago, 1 of 1 SharedSecret synced",
     "  west heartbeat 2h ago, 0 of 1 SharedSecret synced, 1 withdrawal waits, a revision of 5m ago is not reported ClusterUnreachable: The agent has not reported for 90 s.",
+    "Admission policies",
+    "  The policy decides something else than that of Latchkey.",
     "Not visible to you",
     "  you may not list Secrets in all namespaces, so targets are counted, not named",
     "",
@@ -200,10 +203,17 @@ test("the text is a tree", () => {
 });
 
 test("an empty report says so, and has no section about rights", () => {
-  const nothing = { sharedSecrets: [], keys: [], tokens: [], clusters: [], notVisible: [] };
+  const nothing = {
+    sharedSecrets: [],
+    keys: [],
+    tokens: [],
+    clusters: [],
+    policies: [],
+    notVisible: [],
+  };
   const text = statusText(nothing, plain);
   expect(text.split("\n").filter((line) => line === "  none")).toHaveLength(3);
-  expect(text).not.toMatch(/Not visible|Connected clusters/);
+  expect(text).not.toMatch(/Not visible|Connected clusters|policies/);
 });
 
 test("more than 20 tokens are counted", () => {

@@ -115,6 +115,13 @@ export const sampleReport: StatusReport = {
       },
     },
   ],
+  policies: [
+    {
+      object: { kind: "ValidatingAdmissionPolicy", name: "latchkey-mint-guard" },
+      ...{ state: "problem", reason: "PolicyChanged", causes: [] },
+      message: "The policy decides something else than that of Latchkey.",
+    },
+  ],
   notVisible: [
     {
       ...{ object: { kind: "Secret" }, state: "unknown", reason: "Forbidden", causes: [] },

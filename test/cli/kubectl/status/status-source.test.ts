@@ -8,7 +8,10 @@ import { fakeStatusCluster } from "./fake-status-cluster.ts";
 const selection = { namespace: "team-a", endsWithin: 60 };
 
 function sourceOver(connect: () => Promise<Cluster>) {
-  return new StatusSource(selection, { connect, clock: new TestClock() });
+  return new StatusSource(selection, {
+    ...{ connect, clock: new TestClock() },
+    policies: async () => [],
+  });
 }
 
 describe("a source of reports", () => {

@@ -103,7 +103,7 @@ describe("on a terminal", () => {
   test("prints as many lines as it has", async () => {
     const { out } = await watched([good], { rows: 5 });
     expect(out[0]?.split("\n")).toHaveLength(5);
-    expect(out[0]).toContain("... and 19 more lines");
+    expect(out[0]).toContain("... and 21 more lines");
   });
 
   test("shows the last report and what is wrong", async () => {

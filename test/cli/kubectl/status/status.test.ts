@@ -6,6 +6,7 @@ import { resources } from "../../../../src/api/resources.ts";
 import { ObjectCounts } from "../../../../src/controllers/object-counts.ts";
 import { createMetrics } from "../../../../src/runtime/metrics.ts";
 import { alertRules } from "../../../support/alert-rules.ts";
+import { shippedPolicyObjects } from "../../../support/connected-policies.ts";
 import { runs } from "../../../support/property-runs.ts";
 import { reportProblems } from "../../../support/report-shape.ts";
 import { statesInMetrics, statesInStatus } from "../../../support/reported-states.ts";
@@ -97,7 +98,7 @@ async function seen(objects: readonly Generated[]) {
   const { stdout } = await runCommand({
     command: "status",
     flags: { "all-namespaces": "", output: "json" },
-    connect: async () => fakeCluster({ objects: listed }),
+    connect: async () => fakeCluster({ objects: { ...shippedPolicyObjects(at), ...listed } }),
   });
   const report: unknown = JSON.parse(stdout);
   return { report, text: (await metrics.render()).text };

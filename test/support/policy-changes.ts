@@ -1,0 +1,43 @@
+/** The fields of a validation that say why it denies a request, not which. */
+export const texts = ["message", "messageExpression", "reason"];
+/** What an API server fills in where the manifest has nothing (Kubernetes API reference). */
+const filledIn = new Map<string, unknown>([
+  ["failurePolicy", "Fail"],
+  ["matchConstraints.matchPolicy", "Equivalent"],
+  ["matchConstraints.namespaceSelector", {}],
+  ["matchConstraints.objectSelector", {}],
+  ["matchConstraints.resourceRules.*.scope", "*"],
+  ["matchConstraints.excludeResourceRules.*.scope", "*"],
+]);
+/** Names and values that mean something at some place of a policy. */
+export const words = {
+  names: [
+    ...[...texts, "matchPolicy", "namespaceSelector", "objectSelector", "scope", "failurePolicy"],
+    ...["excludeResourceRules", "resourceNames", "matchConditions", "variables", "paramKind"],
+    ...[
+      "paramRef",
+      "matchResources",
+      "matchLabels",
+      "auditAnnotations",
+      "__proto__",
+      "constructor",
+    ],
+  ],
+  values: [...filledIn.values(), "Ignore", "Exact", "never", "true", [], null, "", "Audit", "Warn"],
+};
+
+/** Whether a change of one value is no difference in what a policy or binding decides. */
+export function decidesNothing(place: string, before: unknown, after: unknown): boolean {
+  const [list, , field = ""] = place.split(".");
+  if (list === "validations" && texts.includes(field)) return true;
+  const meant = (value: unknown): string =>
+    JSON.stringify(value === undefined ? filledIn.get(place) : value) ?? "";
+  // An action in addition to Deny.
+  const isAudit = place === "validationActions.*" && before === undefined && after === "Audit";
+  return isAudit || meant(before) === meant(after);
+}
+
+/** The object with its accounts in this namespace. */
+export function inNamespace(object: object, namespace = "latchkey-system"): object {
+  return JSON.parse(JSON.stringify(object).replaceAll("latchkey-system:", `${namespace}:`));
+}
