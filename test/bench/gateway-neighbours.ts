@@ -2,7 +2,7 @@ import { performance } from "node:perf_hooks";
 import { latencyRow, type Row } from "./report.ts";
 import { percentile } from "../support/percentile.ts";
 import type { BenchFixture, RunningServer } from "./bench-fixture.ts";
-import { getThrough, makeAdminKey, type OpenWays, openWays } from "./gateway-ways.ts";
+import { getThrough, makeAdminKey, type OpenWays, openWays, type Way } from "./gateway-ways.ts";
 
 const politeUsers = 8;
 /** Requests in progress beside those of the honest user: fewer than a key may have. */
@@ -31,15 +31,7 @@ export async function neighbourRows(
   const polite: OpenWays[] = [];
   for (let user = 0; user < politeUsers; user += 1)
     polite.push(await userWays(`neighbour-${user}`));
-  const latencies = async (): Promise<readonly number[]> => {
-    const taken: number[] = [];
-    for (let count = 0; count < requests; count += 1) {
-      const began = performance.now();
-      await getThrough(honest.http2, object);
-      taken.push(performance.now() - began);
-    }
-    return taken;
-  };
+  const latencies = () => latenciesOf(honest.http2, object, requests);
   const beside = async (users: readonly OpenWays[]): Promise<readonly number[]> => {
     const stop = new AbortController();
     const clients = users.flatMap((ways) =>
@@ -66,4 +58,19 @@ export async function neighbourRows(
       note: `p50 beside the others ${percentile(besidePolite, 0.5).toFixed(1)} ms`,
     }),
   ];
+}
+
+/** The milliseconds of requests that are sent one after the other. */
+export async function latenciesOf(
+  way: Way,
+  path: string,
+  requests: number,
+): Promise<readonly number[]> {
+  const taken: number[] = [];
+  for (let count = 0; count < requests; count += 1) {
+    const began = performance.now();
+    await getThrough(way, path);
+    taken.push(performance.now() - began);
+  }
+  return taken;
 }

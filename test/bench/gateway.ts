@@ -8,6 +8,7 @@ import {
 } from "./bench-fixture.ts";
 import { headRows } from "./heads.ts";
 import { execRows } from "./gateway-exec.ts";
+import { floodRow } from "./gateway-floods.ts";
 import { garbageRow, mintRow } from "./gateway-keys.ts";
 import { neighbourRows } from "./gateway-neighbours.ts";
 import { requestRows } from "./gateway-requests.ts";
@@ -51,6 +52,7 @@ export async function gateway({ fixture, size: { gateway: size }, report }: Benc
   await measured(async ({ gateway: running }) => {
     fixture.say("a user beside others");
     report(await neighbourRows(fixture, running, { ...paths, requests: size.lists }));
+    report([await floodRow(fixture, running, { ...paths, requests: size.small })]);
   });
   report(await headRows());
 }

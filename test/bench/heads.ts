@@ -17,7 +17,7 @@ function filled(begin: string, text: string): string {
 }
 
 /** Heads that cost the most to read, each as large as the server takes it. */
-const heads: Readonly<Record<string, Partial<RequestHead>>> = {
+export const heads: Readonly<Record<string, Partial<RequestHead>>> = {
   "an ordinary head": { target: `${management}/api/v1/namespaces/web/pods` },
   "a path of percent signs": { target: filled("/api/v1/", "%E2%82%AC") },
   "a path of steps": { target: filled("/api/v1", "/.a") },
@@ -26,6 +26,7 @@ const heads: Readonly<Record<string, Partial<RequestHead>>> = {
   "a label selector": { target: filled("/api/v1/pods?labelSelector=", "a%3Db%2C") },
   "1,000 parameters": { target: filled("/api/v1/pods?", "a=%C3%BC%20bcdef&") },
   "a path below a proxy": { target: filled("/api/v1/nodes/a/proxy", "/..a") },
+  "slashes below a proxy": { target: filled("/api/v1/nodes/a/proxy/", "/").slice(0, -1) + "a" },
   "sub-protocols": { rawHeaders: ["host", "a", "sec-websocket-protocol", "a,".repeat(15_000)] },
 };
 
