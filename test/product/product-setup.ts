@@ -194,9 +194,10 @@ export async function setup(project: TestProject): Promise<void> {
     ...{ webhookUrl: webhook.webhookUrl, url: webhook.url, log: webhook.log },
     auditLog: auditLog ?? "",
   });
-  const words = isProgram
-    ? [await compiledClient(report)]
-    : [process.execPath, await clientBundle(report)];
+  const compiled = isProgram ? await orMissing(compiledClient(report)) : undefined;
+  if (isMissing(compiled)) return report(`the compiled client is skipped: ${compiled.missing}`);
+  const words =
+    compiled === undefined ? [process.execPath, await clientBundle(report)] : [compiled];
   const form = plugin(words, authenticating.directory);
   project.provide("cli", {
     ...{ ...form, isProgram, latchkey: product.program },
