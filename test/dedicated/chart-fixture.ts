@@ -11,10 +11,13 @@ import { isRecord, recordAt, stringAt } from "../../src/api/parse.ts";
 import { latchkeyVersion } from "../../src/runtime/latchkey-version.ts";
 import { kubectl, type KubectlAccess } from "../support/kubectl.ts";
 import {
+  chartRenderer,
   type ChartRenderer,
   type RenderedChart,
   startChartRenderer,
 } from "../support/chart-renderer.ts";
+import { orMissing } from "../support/prepared.ts";
+import { skippedWithout } from "../support/skipped.ts";
 
 /** What is rendered: with the defaults, the chart latchkey on 1.37 in latchkey-system. */
 export interface Rendering {
@@ -44,6 +47,9 @@ export interface Charts extends PackagedCharts {
 const usual: Required<Rendering> = {
   ...{ chart: "latchkey", values: {}, version: "v1.37.2", namespace: "latchkey-system" },
 };
+
+/** The options of tests that render charts: skipped where this machine cannot. */
+export const withRenderer = skippedWithout(await orMissing(chartRenderer(() => {})));
 
 /** Packages the charts in a temporary directory. */
 export async function packageCharts(): Promise<PackagedCharts> {

@@ -5,8 +5,7 @@ import {
   hasDedicatedClusters,
   startDedicatedCluster,
 } from "../support/dedicated-cluster.ts";
-import { applyChart, byName, type Charts, startCharts } from "./chart-fixture.ts";
-import { chartRenderer } from "../support/chart-renderer.ts";
+import { applyChart, byName, type Charts, startCharts, withRenderer } from "./chart-fixture.ts";
 import { repository } from "../support/install.ts";
 import { eventually } from "../support/eventually.ts";
 import { kubectl, tryKubectl } from "../support/kubectl.ts";
@@ -16,7 +15,7 @@ import { skippedWithout } from "../support/skipped.ts";
 
 const report = (line: string): void => void process.stderr.write(`${line}\n`);
 const crds = await orMissing(operatorCrds(report));
-const isRun = skippedWithout(crds, await orMissing(chartRenderer(report)));
+const isRun = { ...withRenderer, ...skippedWithout(crds) };
 const labels = { release: "prometheus" };
 const scraped = { enabled: true, labels, interval: "15s" };
 const rule = {

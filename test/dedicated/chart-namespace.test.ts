@@ -9,20 +9,15 @@ import {
   startDedicatedCluster,
 } from "../support/dedicated-cluster.ts";
 import { eventually } from "../support/eventually.ts";
-import { applyChart, type Charts, startCharts } from "./chart-fixture.ts";
-import { chartRenderer } from "../support/chart-renderer.ts";
+import { applyChart, type Charts, startCharts, withRenderer } from "./chart-fixture.ts";
 import { policiesCount, repository } from "../support/install.ts";
 import { kubectl } from "../support/kubectl.ts";
 import { postNamespace, postToken } from "../support/latchkey-objects.ts";
-import { orMissing } from "../support/prepared.ts";
-import { skippedWithout } from "../support/skipped.ts";
 
 const namespace = "keys";
 const deployments = `/apis/apps/v1/namespaces/${namespace}/deployments`;
 
-const isRun = skippedWithout(await orMissing(chartRenderer(() => {})));
-
-describe.skipIf(!hasDedicatedClusters)("the chart in another namespace", isRun, () => {
+describe.skipIf(!hasDedicatedClusters)("the chart in another namespace", withRenderer, () => {
   let charts: Charts;
   let cluster: DedicatedCluster;
 

@@ -11,16 +11,18 @@ import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { latchkeyVersion } from "../../src/runtime/latchkey-version.ts";
 import { publicNamesFile } from "../house/public-names.ts";
 import { rulesFile } from "../support/alert-rules.ts";
-import { byName, type Charts, ofEast, type Rendering, startCharts } from "./chart-fixture.ts";
-import { chartRenderer } from "../support/chart-renderer.ts";
-import { orMissing } from "../support/prepared.ts";
-import { skippedWithout } from "../support/skipped.ts";
-
-const isRun = skippedWithout(await orMissing(chartRenderer(() => {})));
+import {
+  byName,
+  type Charts,
+  ofEast,
+  type Rendering,
+  startCharts,
+  withRenderer,
+} from "./chart-fixture.ts";
 
 let charts: Charts;
 
-describe("the rendered charts", isRun, () => {
+describe("the rendered charts", withRenderer, () => {
   beforeAll(async () => {
     charts = await startCharts();
   });

@@ -4,16 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chartsOf } from "../../release/chart/charts.ts";
 import { valuesPage } from "../../release/chart/value.ts";
 import { recordAt } from "../../src/api/parse.ts";
-import { byName, type Charts, ofEast, startCharts } from "./chart-fixture.ts";
-import { chartRenderer } from "../support/chart-renderer.ts";
-import { orMissing } from "../support/prepared.ts";
-import { skippedWithout } from "../support/skipped.ts";
-
-const isRun = skippedWithout(await orMissing(chartRenderer(() => {})));
+import { byName, type Charts, ofEast, startCharts, withRenderer } from "./chart-fixture.ts";
 
 let charts: Charts;
 
-describe("values of the charts", isRun, () => {
+describe("values of the charts", withRenderer, () => {
   beforeAll(async () => {
     charts = await startCharts();
   });
