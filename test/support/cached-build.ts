@@ -80,9 +80,13 @@ export async function buildOnce(
 /** The directory name is a hash of all inputs of the build. */
 function cacheDirectory({ name, inputs }: CachedBuild, env: NodeJS.ProcessEnv): string {
   const hash = createHash("sha256").update(inputs.join("\0"));
-  const cacheHome = env.XDG_CACHE_HOME || join(homedir(), ".cache");
   const folder = name.replaceAll(" ", "-");
-  return join(cacheHome, "latchkey", folder, hash.digest("hex").slice(0, 16));
+  return join(cacheRoot(env), folder, hash.digest("hex").slice(0, 16));
+}
+
+/** The directory of everything that is made once for the tests of this machine. */
+export function cacheRoot(env: NodeJS.ProcessEnv): string {
+  return join(env.XDG_CACHE_HOME || join(homedir(), ".cache"), "latchkey");
 }
 
 function removeOlder(folder: string, { keeps }: CachedBuild): void {
