@@ -22,17 +22,17 @@ export function commonValues(processes: readonly Process[]): readonly Value[] {
     {
       name: "image.repository",
       initial: `${registry}/latchkey`,
-      schema: { ...text, minLength: 1 },
+      schema: { ...text, pattern: "^[A-Za-z0-9[][A-Za-z0-9._:/[\\]-]*$" },
       help: "Image without tag and digest",
       holes: ofEach({
         path: [...inPod, "containers", 0, "image"],
-        text: '{{ include "latchkey.image" . }}',
+        text: '{{ include "latchkey.image" . | quote }}',
       }),
     },
     {
       name: "image.tag",
       initial: "",
-      schema: text,
+      schema: { ...text, pattern: "^([A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?$" },
       help: "Tag of the image; if empty, the version of the chart",
     },
     {
@@ -66,7 +66,7 @@ export function commonValues(processes: readonly Process[]): readonly Value[] {
     {
       name: "kubernetesVersion",
       initial: "",
-      schema: { ...text, pattern: "^(v?1\\.[0-9]+.*)?$" },
+      schema: { ...text, pattern: "^(v?1\\.[0-9]+[0-9A-Za-z.+-]*)?$" },
       help: "Version of Kubernetes, such as 1.35, if it is not the one that Helm or Argo CD finds; it decides between the objects for 1.36 and newer, and those for older versions",
     },
     switchOf(
@@ -83,7 +83,7 @@ export function addressesOf(name: string, who: string, policy: string): Value {
   return {
     name: `networkPolicy.${name}`,
     initial: ["0.0.0.0/0", "::/0"],
-    schema: { type: "array", minItems: 1, items: { ...text, pattern: "/[0-9]+$" } },
+    schema: { type: "array", minItems: 1, items: { ...text, pattern: "^[0-9A-Fa-f.:]+/[0-9]+$" } },
     help: `Address ranges of ${who}`,
     holes: {
       [`NetworkPolicy ${policy}`]: [
