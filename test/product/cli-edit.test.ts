@@ -1,7 +1,15 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
@@ -90,6 +98,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey edit", () => {
   it.each([
     ["SIGTERM", 143],
     ["SIGHUP", 129],
+    ["SIGQUIT", 131],
   ] as const)("removes its file on %s", async (signal, expected) => {
     const { name, env, temporary } = await prepared("exec sleep 600");
     const [command = "", ...words] = cliForm().words;
@@ -109,5 +118,22 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey edit", () => {
     const [code] = await exited;
     expect(code).toBe(expected);
     expect(readdirSync(temporary)).toEqual([]);
+  });
+
+  it("removes what a killed run left behind, and nothing of another machine or a running one", async () => {
+    const { edit, temporary } = await prepared("true");
+    const ended = spawnSync("true").pid;
+    const names = [
+      `latchkey-edit-${hostname()}-${ended}-aaaaaa`,
+      `latchkey-edit-${hostname()}-${process.pid}-aaaaaa`,
+      `latchkey-edit-other-host-${ended}-aaaaaa`,
+      "latchkey-other",
+    ];
+    for (const left of names) {
+      mkdirSync(join(temporary, left));
+      writeFileSync(join(temporary, left, "values.yaml"), "a: secret");
+    }
+    expect((await edit()).code).toBe(0);
+    expect(readdirSync(temporary).toSorted()).toEqual(names.slice(1).toSorted());
   });
 });

@@ -1,6 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { constants, tmpdir } from "node:os";
+import {
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { constants, hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { keyOf } from "../../../api/object.ts";
 import { resources } from "../../../api/resources.ts";
@@ -30,7 +38,9 @@ export const editValues: Action<"edit"> = async ({ flags, args: [name = ""] }, c
   if (shellProblem !== undefined) throw new Failure(shellProblem);
   const cluster = await cli.connect(flags);
   await cluster.get(resource, { namespace: cluster.choice.namespace, name });
-  const directory = mkdtempSync(join(temporaryDirectory(cli.env), "latchkey-"));
+  const parent = temporaryDirectory(cli.env);
+  removeLeftovers(parent);
+  const directory = mkdtempSync(join(parent, `${ownPrefix()}${process.pid}-`));
   const remove = (): void => rmSync(directory, { recursive: true, force: true });
   const session: EditSession = { editor: undefined };
   const end = (signal: NodeJS.Signals): void => {
@@ -57,7 +67,32 @@ export function missingShell(platform: NodeJS.Platform): string | undefined {
     : undefined;
 }
 
-const endings = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+const endings = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
+
+/** What the directories of this program on this machine begin with, before the process ID. */
+function ownPrefix(): string {
+  return `latchkey-edit-${hostname()}-`;
+}
+
+/** Removes the values that an earlier run of this user has left behind, which was killed. */
+function removeLeftovers(parent: string): void {
+  for (const name of readdirSync(parent)) {
+    if (!name.startsWith(ownPrefix())) continue;
+    const [pid = ""] = name.slice(ownPrefix().length).split("-");
+    const path = join(parent, name);
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found?.isDirectory() === true && found.uid === process.getuid?.() && !isRunning(pid))
+      rmSync(path, { recursive: true, force: true });
+  }
+}
+
+function isRunning(pid: string): boolean {
+  try {
+    return process.kill(Number(pid), 0);
+  } catch (error) {
+    return errorCode(error) !== "ESRCH";
+  }
+}
 
 /** The editor that runs. */
 interface EditSession {
