@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
+import { managementPath } from "../support/gateway-address.ts";
+import { askGateway } from "../support/gateway-request.ts";
 import { makeKey, worksAs } from "../support/key-request.ts";
 import { arrange, bind, unique } from "../support/policy-request.ts";
 import {
@@ -8,7 +10,7 @@ import {
   scopedRequests,
   scopeRows,
 } from "../support/scope-table.ts";
-import { askDirectly, askThroughGateway, gatewayKnows } from "../support/ways-in.ts";
+import { askDirectly, askThroughGateway, gatewayKnows, selfReview } from "../support/ways-in.ts";
 
 const admins = unique("admins");
 const names = { web: unique("web"), pay: unique("pay"), other: unique("other") };
@@ -48,4 +50,20 @@ describe.skipIf(inject("webhook") === undefined)("through the gateway", () => {
       expect(answers[0]?.[2].isScope).toBe(!covering.has(what));
     },
   );
+
+  it("a key of a user with white space around the name is this user on both ways", async () => {
+    const user = `\u00a0${unique("alice")}\ufeff`;
+    const key = await makeKey({ spec: { user, groups: ["\u2003devs"] } });
+    await worksAs(key);
+    await gatewayKnows(key);
+    const { method, path, body } = selfReview;
+    const asked = { method, key: key.key, body: JSON.stringify(body) };
+    const headers = { "content-type": "application/json" };
+    const answers = await Promise.all([
+      askGateway({ ...asked, headers, path, server: inject("controlPlane") }),
+      askGateway({ ...asked, headers, path: managementPath + path }),
+    ]);
+    const status = { userInfo: { username: user, groups: expect.arrayContaining(["\u2003devs"]) } };
+    for (const { text } of answers) expect(JSON.parse(text)).toMatchObject({ status });
+  });
 });

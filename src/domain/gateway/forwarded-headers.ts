@@ -88,11 +88,12 @@ function headerText(value: string): string {
 }
 
 /**
- * A name of the user that would arrive as another name: kube-apiserver trims the values of headers,
- * and control characters end or change them. Undefined if there is none.
+ * A name of the user that would arrive as another name: kube-apiserver trims blanks around the
+ * values of headers (Go, `net/textproto`), and control characters end or change them; other white
+ * space arrives. Undefined if there is none.
  */
 export function unforwardableName({ username, groups }: UserInfo): string | undefined {
   return [username, ...groups].find(
-    (name) => name === "" || name !== name.trim() || /\p{Cc}/u.test(name) || !name.isWellFormed(),
+    (name) => name === "" || /^ | $|\p{Cc}/u.test(name) || !name.isWellFormed(),
   );
 }

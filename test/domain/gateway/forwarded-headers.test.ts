@@ -104,7 +104,8 @@ describe("the headers of a forwarded request", () => {
     ["a\nb", [], "a\nb"],
     ["a\u007fb", [], "a\u007fb"],
     ["a\ud800", [], "a\ud800"],
-    ["alice\u00a0", [], "alice\u00a0"],
+    ["\u00a0alice\u00a0", ["\ufeffdevs\u2003"], undefined],
+    [" alice", [], " alice"],
     ["", [], ""],
   ])("can carry the user %j in %j: all but %j", (username, groups, bad) => {
     expect(unforwardableName({ username, groups, extra: {} })).toBe(bad);
