@@ -54,12 +54,12 @@ export interface AdmittedRequest extends IdentifiedRequest {
  * Finds out by its head alone who sends a request, and what it asks for: 400 for a form that could
  * be read in two ways, then 401. Only with a valid credential, the target is understood, with 400,
  * 403 and 404: no other client learns about names, or makes the gateway read them. `accepted` is
- * called with the user of a valid credential, whatever becomes of the request.
+ * called with the user whose share a valid credential counts for, whatever becomes of the request.
  */
 export async function identifyRequest(
   head: RequestHead,
   { authenticator, routes }: GatewayFront,
-  accepted: (username: string) => void,
+  accepted: (sharedAs: string) => void,
 ): Promise<IdentifiedRequest | Refusal> {
   const checked = checkHead(head);
   if (checked.kind === "refused")
@@ -68,8 +68,8 @@ export async function identifyRequest(
   if (token === undefined) return unauthorized;
   const credential = await authenticator.authenticate(token, head.peerAddress);
   if (credential.kind === "refusal") return credential;
-  const { user, id } = credential;
-  accepted(user.username);
+  const { user, id, sharedAs } = credential;
+  accepted(sharedAs);
   const understood = understand(checked.method, head.target, routes);
   if (understood.kind === "malformed") return refusal(400, "malformed", understood.reason);
   const forbidden = identityProblem(head, credential);
@@ -82,7 +82,7 @@ export async function identifyRequest(
     ...{ kind: "identified", method: checked.method, framing: checked.framing },
     ...{ target, upstream, request, credential, user, subprotocols },
     required: requiredAccess(request, head.isUpgrade),
-    sharer: { user: user.username, key: id },
+    sharer: { user: sharedAs, key: id },
   };
 }
 

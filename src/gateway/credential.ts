@@ -18,6 +18,8 @@ export interface Credential {
    */
   readonly id: string;
   readonly user: UserInfo;
+  /** The user whose shares and limits its requests count for. */
+  readonly sharedAs: string;
   /** Whether a scope limits it. */
   readonly isScoped: boolean;
   /** Its name in messages. */

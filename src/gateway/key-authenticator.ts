@@ -10,6 +10,7 @@ import {
 import { identifyKey, type IdentifyKeyDeps } from "../authn/identify-key.ts";
 import { authenticate, type UserInfo } from "../domain/access-key/authenticate.ts";
 import { identityOf } from "../domain/access-key/key-identity.ts";
+import { personOf } from "../domain/access-key/key-person.ts";
 import {
   effectiveScopes,
   isScoped,
@@ -53,6 +54,7 @@ function keyCredential({ user, resolved }: Presented, deps: KeyAuthenticatorDeps
   const isSame = (): boolean => isSameCredential({ user, resolved }, current());
   return {
     ...{ kind: "credential", id, user, isScoped: isScoped(resolved), noun: "an access key" },
+    sharedAs: personOf(resolved, user.username),
     async authorize(request, destination, left) {
       const locations = locationsAt(destination);
       await locations?.decided(effectiveScopes(resolved), left);

@@ -93,12 +93,13 @@ function tokenCredential(
     const reason = endReason({ token, kid }, deps);
     return reason === undefined ? undefined : { kind: "denied", reason };
   };
+  const username = prefixes.user + token.sub;
   return {
-    ...{ kind: "credential", id: token.jti, noun: "a direct token" },
+    ...{ kind: "credential", id: token.jti, sharedAs: username, noun: "a direct token" },
     isScoped: token.scopes.length > 0,
     isValid: () => ended() === undefined,
     user: {
-      username: prefixes.user + token.sub,
+      username,
       groups: token.groups.map((name) => prefixes.groups + name),
       extra: { [extras.credentialId]: [token.jti] },
     },

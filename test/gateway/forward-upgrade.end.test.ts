@@ -55,6 +55,7 @@ const admitted: Omit<AdmittedRequest, "server"> = {
   user: alice,
   credential: {
     ...{ kind: "credential", id: "uid-alice", user: alice, isScoped: false, noun: "an access key" },
+    sharedAs: "alice",
     authorize: () => Promise.resolve({ kind: "no-opinion" }),
     authorizeNow: () => ({ kind: "no-opinion" }),
     isValid: () => true,
