@@ -22,7 +22,7 @@ export const shippedPolicies = {
     "0.1.0": "e0fde1700856b44dfaf1780b79315d6355972f4960f4e5e3b9e4c871c60d550f",
   },
   "latchkey-outbox": {
-    "0.1.0": "c755e53522373b45f3c3e4fa2196644e8d3b413c7c92b7cbcc2ca1c7d96f78b3",
+    "0.1.0": "2ca4743107b25be4d8b5c3b8891f6b2e43f6049a2bebfd41f05ce860031a8016",
   },
   "latchkey-own-rbac": {
     "0.1.0": "134ca9910b304673347d2bebc5964198b6c2786ec10127007914217c442545e9",
