@@ -83,7 +83,7 @@ export const reasons = {
   ParentKeyInvalid: "The parent access key is not valid.",
   UnknownRequester: "The requester could not be verified.",
   OutboxMissing: "The cluster has no outbox; kubectl latchkey cluster connect makes it.",
-  OutboxFull: "The outbox of the cluster has the maximum of bytes.",
+  OutboxFull: "The outbox of the cluster, or the share of the namespace in it, is full.",
   ClusterUnknown: "No connected cluster has this name.",
   ProjectNotLetIn: "The cluster does not let any of the named projects in.",
   ClusterUnreachable: "The agent of the cluster has not reported for 90 s or longer.",

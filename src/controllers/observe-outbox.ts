@@ -40,16 +40,23 @@ export function observeOutbox(target: Target, { stores, options }: OutboxWorld):
   const reported =
     cluster === undefined ? { done: emptyReport.done } : reportedAt(target, existing, stores);
   const namespace = stores.namespaces.get(target.namespace);
+  const source = sourceAt(target, { existing, unknown: reported.unknown }, stores);
+  const share = shareOf(target.namespace, source?.secret.metadata.namespace ?? "");
   return {
-    ...{ target, existing, cluster, reported },
+    ...{ target, existing, cluster, reported, source },
     isTerminating: namespace === undefined || namespace.deletionTimestamp !== undefined,
-    source: sourceAt(target, { existing, unknown: reported.unknown }, stores),
     usage: {
       bytes: stores.outboxes.sizeBy(indexes.namespace, target.namespace),
+      namespaceBytes: stores.outboxes.sizeBy(indexes.outboxShare, share),
       maximumBytes: options.maximumOutboxBytes,
       withdrawals: stores.outboxes.countBy(indexes.withdrawn, target.namespace),
     },
   };
+}
+
+/** The value of `indexes.outboxShare` for an outbox and a namespace of sources. */
+export function shareOf(outbox: string, namespace: string): string {
+  return `${outbox}/${namespace}`;
 }
 
 /** The cluster that a Secret connects; the oldest of a name counts. */

@@ -83,5 +83,6 @@ export const indexes = {
   grantedName: "granted-name",
   clusterName: "cluster-name",
   outboxName: "outbox-name",
+  outboxShare: "outbox-share",
   withdrawn: "withdrawn",
 } as const;

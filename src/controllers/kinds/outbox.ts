@@ -1,10 +1,14 @@
 import { labels, outboxSecretType } from "../../api/names.ts";
-import { type Key, keyOf, refOf } from "../../api/object.ts";
+import { type Key, keyOf, type Metadata, refOf } from "../../api/object.ts";
 import { parseMetadata } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import type { Result } from "../../api/result.ts";
 import { clusterOfOutbox } from "../../domain/outbox/outbox-names.ts";
-import { type ObservedOutboxSecret, withdrawnUid } from "../../domain/outbox/outbox-secret.ts";
+import {
+  type ObservedOutboxSecret,
+  sourceOfOutbox,
+  withdrawnUid,
+} from "../../domain/outbox/outbox-secret.ts";
 import { outboxState } from "../../domain/outbox/outbox-state.ts";
 import {
   isWithdrawalConfirmed,
@@ -24,7 +28,7 @@ import { observedOutboxSecret } from "../../tokens/observed-data.ts";
 import { silentAfterMs } from "../../domain/outbox/cluster-obstacle.ts";
 import { heartbeatAgeMs } from "../cluster-agents.ts";
 import type { Enqueuer } from "../enqueuer.ts";
-import { observeOutbox } from "../observe-outbox.ts";
+import { observeOutbox, shareOf } from "../observe-outbox.ts";
 import { enqueueNaming, enqueueOffered, sourcesAt } from "../outbox-keys.ts";
 import {
   type Answers,
@@ -55,6 +59,7 @@ export function outboxKind({ digestOf }: KindContext): WatchedKind<ObservedOutbo
     },
     indexers: {
       [indexes.namespace]: ({ metadata }) => [metadata.namespace ?? ""],
+      [indexes.outboxShare]: ({ metadata }) => [shareIn(metadata)],
       [indexes.outboxName]: ({ metadata }) => [metadata.name],
       [indexes.uid]: ({ metadata }) => [metadata.labels[labels.outboxUid] ?? ""],
       [indexes.withdrawn]: (secret) =>
@@ -79,6 +84,10 @@ export function outboxKind({ digestOf }: KindContext): WatchedKind<ObservedOutbo
     },
     reconciler: outboxReconciler,
   };
+}
+
+function shareIn(metadata: Metadata): string {
+  return shareOf(metadata.namespace ?? "", sourceOfOutbox(metadata)?.namespace ?? "");
 }
 
 function enqueue({ key, before, after }: Change<ObservedOutboxSecret>, enqueuer: Enqueuer): void {
@@ -151,7 +160,7 @@ function decideSecret(
 }
 
 function resultOf({ kind }: OutboxState, now: number): Result {
-  return kind === "full" || kind === "deferred"
+  return kind === "full" || kind === "share-full" || kind === "deferred"
     ? { kind: "requeue-at", at: now + roomAgainMs }
     : { kind: "done" };
 }

@@ -99,6 +99,12 @@ const texts = {
   },
   "outbox-full": () =>
     said("OutboxFull", "the outbox of the cluster has the maximum of bytes; share less with it"),
+  "outbox-share-full": (e) => {
+    const namespace = quoted(ownerOf(e).namespace ?? "");
+    const why = `SharedSecrets of namespace ${namespace} hold a sixteenth of the outbox or more`;
+    const fact = `${why}, and the last quarter of it is for namespaces that hold less`;
+    return said("OutboxFull", `${fact}; share less of this namespace with the cluster`);
+  },
   "write-refused": ({ failure }) => ofApi(failure),
   "not-written": () => said("Progressing", "the Secret in the outbox is being written"),
   "never-reported": () => {
@@ -148,6 +154,7 @@ export function obstacleIn(
   const missing = outboxObstacle(observed);
   if (missing !== undefined) return missing;
   if (state === "full") return "outbox-full";
+  if (state === "share-full") return "outbox-share-full";
   if (state !== "current") return failure === undefined ? "not-written" : "write-refused";
   const isCurrent = report !== undefined && report.seen === secret?.resourceVersion;
   if (isCurrent && isWell(report)) return undefined;

@@ -47,6 +47,8 @@ export interface ReportedKey {
 interface OutboxUsage {
   /** The sum of `size` of its Secrets. */
   readonly bytes: number;
+  /** The same of those whose source is in the namespace of the source. */
+  readonly namespaceBytes: number;
   /** `--maximum-outbox-bytes`. */
   readonly maximumBytes: number;
   /** Number of tombstones. */
@@ -58,6 +60,12 @@ interface OutboxUsage {
  * always said.
  */
 export const mostWithdrawals = 1_000;
+
+/**
+ * The last quarter of an outbox is for the namespaces that hold less than a sixteenth of it, so
+ * that one tenant cannot fill it for all.
+ */
+const outboxShares = { open: 3 / 4, namespace: 1 / 16 } as const;
 
 /** The state of one Secret of an outbox. */
 export function outboxState(observed: ObservedOutboxKey): OutboxState {
@@ -91,11 +99,10 @@ function offeredState(
   const { source } = offered;
   const { existing: secret, usage } = observed;
   if (secret !== undefined && isOfferCurrent(secret, offered)) return { kind: "current", offered };
-  const size = secret?.size ?? 0;
-  const fits = source.size <= size || usage.bytes - size + source.size <= usage.maximumBytes;
-  if (secret === undefined) return fits ? { kind: "missing", offered } : { kind: "full", offered };
-  if (fits) return { kind: "differs", offered, secret };
-  const full = { kind: "full", offered, secret } as const;
+  const bound = boundMet(secret?.size ?? 0, source.size, usage);
+  if (secret === undefined) return { kind: bound ?? "missing", offered };
+  if (bound === undefined) return { kind: "differs", offered, secret };
+  const full = { kind: bound, offered, secret };
   if (withdrawnUid(secret) !== undefined) {
     const state = tombstoneState(secret, cluster, observed);
     return state.kind === "waiting" ? full : state;
@@ -106,6 +113,19 @@ function offeredState(
   // The data of another source that had the name may not stay.
   const withdrawn = { cluster: cluster.name, source: placeOf(source), uid };
   return { kind: "withdrawn", secret, withdrawn };
+}
+
+/** The bound that keeps a Secret from getting its new size; what does not grow always may. */
+function boundMet(
+  size: number,
+  wanted: number,
+  { bytes, namespaceBytes, maximumBytes }: OutboxUsage,
+): "full" | "share-full" | undefined {
+  const all = bytes - size + wanted;
+  if (wanted <= size || all <= maximumBytes * outboxShares.open) return undefined;
+  if (all > maximumBytes) return "full";
+  const isSmall = namespaceBytes - size < maximumBytes * outboxShares.namespace;
+  return isSmall ? undefined : "share-full";
 }
 
 function unknownState(

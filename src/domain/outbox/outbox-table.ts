@@ -37,6 +37,8 @@ interface Facts {
    * that it has, with the options and projects of now.
    */
   full: Offered & Partial<Existing>;
+  /** The same, but the rest of the outbox is for other namespaces. */
+  "share-full": Offered & Partial<Existing>;
   /** The source is invalid, and may still offer this: what the cluster has stays. */
   "source-invalid": Existing;
   /** The source exists, but certainly offers this cluster nothing. */
@@ -78,7 +80,8 @@ const states: { readonly [K in Kind]: Row<K> } = {
   current: {},
   missing: { steps: ({ offered }, written) => offerSteps(offered, written) },
   differs: { steps: ({ offered, secret }, written) => offerSteps(offered, written, secret) },
-  full: { steps: ({ offered, secret }) => narrowingSteps(offered, secret) },
+  full: { steps: narrowingSteps },
+  "share-full": { steps: narrowingSteps },
   "source-invalid": {},
   withdrawn: { steps: withdrawalSteps },
   orphaned: { steps: withdrawalSteps },
@@ -163,7 +166,7 @@ function writeSteps(
 }
 
 /** Takes away what is not offered any more from a Secret whose data cannot be replaced. */
-function narrowingSteps(offered: OfferedSource, secret: ObservedOutboxSecret | undefined): Steps {
+function narrowingSteps({ offered, secret }: Offered & Partial<Existing>): Steps {
   const changes = secret === undefined ? undefined : marksPatch(secret, offered);
   if (secret === undefined || changes === undefined) return [];
   const { metadata } = secret;

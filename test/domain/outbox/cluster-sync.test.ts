@@ -42,6 +42,7 @@ const connected = (changes: Partial<ObservedClusterSync> = {}): ObservedClusterS
   ...changes,
 });
 const unknown = connected({ connected: undefined, report: undefined });
+const shareFull = connected({ state: "share-full" });
 const noOutbox = connected({ namespace: undefined, report: undefined });
 
 /** The reason and the counts of the only cluster: `reason desired/synced/conflicts/failed`. */
@@ -82,6 +83,7 @@ describe("the status of a source in a connected cluster", () => {
       "ProjectNotLetIn 0/0/0/0",
     ],
     ["says that the outbox is full", connected({ state: "full" }), "OutboxFull 2/2/0/0"],
+    ["says that a share of it is full", shareFull, "OutboxFull 2/2/0/0"],
     [
       "is in progress until the outbox has it",
       connected({ state: "missing", report: undefined }),
@@ -174,6 +176,7 @@ describe("the status of a source in a connected cluster", () => {
     ["what the agent says", "pay/db: quota", connected({ report: failed })],
     ["nothing if the agent does not", /^$/, connected({ report: reported({ synced: 0 }) })],
     ["what is full", /maximum of bytes; share less with it$/, connected({ state: "full" })],
+    ["which share is full", /^SharedSecrets of namespace ".*" hold a sixteenth/, shareFull],
   ])("has a message that says %s", ([, wanted, observed]) => {
     expect(summarizeClusters(source, [observed]).clusters[0]?.message).toMatch(wanted);
   });
@@ -354,6 +357,7 @@ describe("the condition ClustersSynced", () => {
   const states = fc.constantFrom<OutboxState["kind"]>(
     "current",
     "full",
+    "share-full",
     "missing",
     "unknown",
     "waiting",

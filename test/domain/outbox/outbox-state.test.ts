@@ -57,7 +57,7 @@ const secrets = {
 type Kind = OutboxState["kind"];
 type Changes = Partial<ObservedOutboxKey>;
 
-const usage = { bytes: 100, maximumBytes: 1_000, withdrawals: 0 };
+const usage = { bytes: 100, namespaceBytes: 0, maximumBytes: 1_000, withdrawals: 0 };
 
 function stateOf(existing: keyof typeof secrets, of: keyof typeof sources, changes: Changes = {}) {
   return outboxState({
@@ -230,6 +230,43 @@ describe("a full outbox", () => {
   });
 });
 
+describe("the last quarter of an outbox", () => {
+  const room = 750 - source.size;
+  const holding = (namespaceBytes: number, bytes = room + 1): Changes => ({
+    usage: { ...usage, bytes, namespaceBytes },
+  });
+  test.for<[string, keyof typeof secrets, keyof typeof sources, Changes, Kind]>([
+    ["is for a namespace that holds little", "nothing", "source", holding(62), "missing"],
+    ["is not for one that holds a sixteenth", "nothing", "source", holding(63), "share-full"],
+    ["begins behind three quarters", "nothing", "source", holding(700, room), "missing"],
+    ["ends with the outbox", "nothing", "source", holding(0, 1_000), "full"],
+    ["takes what does not grow", "an old offer", "source", holding(700, 900), "differs"],
+    ["takes back nothing that is offered", "the offer", "source", holding(700, 900), "current"],
+    ["is asked for what was withdrawn", "a tombstone", "source", holding(700), "share-full"],
+    ["withdraws what may not stay", "the offer", "again", holding(700, 990), "withdrawn"],
+  ])("%s", ([, existing, of, changes, kind]) => {
+    expect(stateOf(existing, of, changes).kind).toBe(kind);
+  });
+
+  test("has room for 4 small namespaces when one has taken all it could", () => {
+    const maximumBytes = 160;
+    let [bytes, large] = [0, 0];
+    const fits = (namespaceBytes: number): boolean => {
+      const held = { bytes, namespaceBytes, maximumBytes, withdrawals: 0 };
+      const of = { source: { ...source, size: 1 }, usage: held };
+      return stateOf("nothing", "source", of).kind === "missing";
+    };
+    while (fits(large)) [bytes, large] = [bytes + 1, large + 1];
+    expect(large).toBe(120);
+    for (const _ of [1, 2, 3, 4]) {
+      let small = 0;
+      while (fits(small)) [bytes, small] = [bytes + 1, small + 1];
+      expect(small).toBe(10);
+    }
+    expect(bytes).toBe(maximumBytes);
+  });
+});
+
 describe("a source that a cluster does not know", () => {
   test.for<[string, keyof typeof sources, Changes, Kind]>([
     ["is withdrawn if it does not exist", "none", unknown, "unknown"],
@@ -276,7 +313,10 @@ const situations = fc.record({
   source: fc.constantFrom(...Object.values(sources)),
   isTerminating: fc.constantFrom(false, false, true),
   cluster: fc.constantFrom(east, east, notLetIn.cluster, undefined),
-  usage: fc.constantFrom(usage, full.usage, crowded.usage),
+  usage: fc.constantFrom(usage, full.usage, crowded.usage, {
+    ...usage,
+    ...{ bytes: 900, namespaceBytes: 500 },
+  }),
   reported: fc.constantFrom(done.reported, formerlyDone.reported, unknown.reported),
 });
 
