@@ -175,6 +175,7 @@ export const reportReasons = {
   NotSupported: "The version of the API server is not supported.",
   Found: "The object of the installation exists.",
   NotFound: "The object of the installation does not exist.",
+  ClusterThrottled: "The cluster sends more than the gateway reads of one cluster.",
   PolicyChanged: "A policy or its binding is not that of Latchkey.",
   Leading: "A controller holds the Lease and renewed it in time.",
   NotLeading: "No controller holds the Lease, or its holder does not renew it.",

@@ -1,12 +1,13 @@
 import { aborted, sleep, type Timers } from "../runtime/clock.ts";
 import type { ConnectedUpstream } from "./connected-clusters.ts";
-import type { ClusterReadings } from "./gateway-metrics.ts";
+import type { ClusterReading, ClusterReadings } from "./gateway-metrics.ts";
 
 /** Dependencies of {@link ClusterProbes}. */
 interface ClusterProbesDeps {
   readonly clusters: {
     names(): readonly string[];
-    find(name: string): Pick<ConnectedUpstream, "isReachable"> | undefined;
+    find(name: string): Pick<ConnectedUpstream, "isReachable" | "isThrottled"> | undefined;
+    reportThrottled(name: string): void;
     readonly synced: Promise<void>;
   };
   readonly clock: Timers;
@@ -21,7 +22,7 @@ const mostNamed = 100;
 /** Asks every connected cluster each half minute whether it is reachable, before a user does. */
 export class ClusterProbes {
   readonly #deps: ClusterProbesDeps;
-  #isReachable: ReadonlyMap<string, boolean> = new Map();
+  #answers: ReadonlyMap<string, ClusterReading> = new Map();
 
   constructor(deps: ClusterProbesDeps) {
     this.#deps = deps;
@@ -37,13 +38,13 @@ export class ClusterProbes {
     }
   }
 
-  /** The state of the clusters by the last answers, unreachable ones first. */
+  /** The state of the clusters by the last answers, unreachable and throttled ones first. */
   readings(): ClusterReadings {
-    const all = [...this.#isReachable].toSorted(
-      ([one, isReachable], [other, isOtherReachable]) =>
-        Number(isReachable) - Number(isOtherReachable) || (one < other ? -1 : 1),
+    const all = [...this.#answers].toSorted(
+      ([one, answer], [other, otherAnswer]) =>
+        rankOf(answer) - rankOf(otherAnswer) || (one < other ? -1 : 1),
     );
-    const reachable = all.filter(([, isReachable]) => isReachable).length;
+    const reachable = all.filter(([, { isReachable }]) => isReachable).length;
     return {
       counts: { reachable, unreachable: all.length - reachable },
       named: all.slice(0, mostNamed),
@@ -52,13 +53,22 @@ export class ClusterProbes {
 
   async #ask(): Promise<void> {
     const { clusters } = this.#deps;
-    const answers = new Map<string, boolean>();
+    const answers = new Map<string, ClusterReading>();
     const names = clusters.names().values();
     const askInTurn = async (): Promise<void> => {
-      for (const name of names)
-        answers.set(name, (await clusters.find(name)?.isReachable()) ?? false);
+      for (const name of names) {
+        const upstream = clusters.find(name);
+        const isReachable = (await upstream?.isReachable()) ?? false;
+        const isThrottled = upstream?.isThrottled ?? false;
+        if (isThrottled) clusters.reportThrottled(name);
+        answers.set(name, { isReachable, isThrottled });
+      }
     };
     await Promise.all(Array.from({ length: probesAtATime }, askInTurn));
-    this.#isReachable = answers;
+    this.#answers = answers;
   }
+}
+
+function rankOf({ isReachable, isThrottled }: ClusterReading): number {
+  return Number(isReachable) + Number(isReachable && !isThrottled);
 }

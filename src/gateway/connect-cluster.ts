@@ -1,4 +1,5 @@
 import { gatewayFieldManager } from "../api/names.ts";
+import { clusterTime, readingBounds } from "../api/reading-bounds.ts";
 import { GuardedNamespaces } from "../authn/guarded-namespaces.ts";
 import { withLatchkeyNamespaces } from "../authn/latchkey-namespaces.ts";
 import { oneLocation } from "../authn/request-locations.ts";
@@ -15,6 +16,7 @@ import { createForwarder } from "../kube/forward/forwarder.ts";
 import { createListWatch } from "../kube/informer/list-watch.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { FairShares } from "../runtime/fair-shares.ts";
+import { TimeShare } from "../runtime/time-share.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Yielder } from "../runtime/yielder.ts";
 import { clusterConnection } from "../tokens/cluster-credential.ts";
@@ -28,13 +30,14 @@ const requestTimeoutMs = 10_000;
  * Answers of up to this size, such as the discovery documents of most clusters, wait for no others.
  */
 const smallBytes = 256 * 1024;
-/** Maximum size of a discovery document: one of 10,000 resources has less. */
-export const mostDocumentBytes = 4 * 1024 * 1024;
 const discoveryBounds = {
   mostResources: 10_000,
   pauseMs: { first: 5_000, longest: 60_000 },
-  mostShare: 0.02,
+  document: readingBounds.clusterDocument,
 } as const;
+
+/** How long a cluster counts as throttled after its last pause. */
+const throttledForMs = 60_000;
 
 /** Large answers of connected clusters that are read at a time. */
 export const mostLargeAnswers = 8;
@@ -47,12 +50,6 @@ export const mostLargeAnswers = 8;
 export function largeAnswers(): FairShares {
   return new FairShares({ all: mostLargeAnswers });
 }
-
-/**
- * Maximum size of an event about a namespace: its annotations have 256 KiB, and JSON has six bytes
- * for some characters.
- */
-const mostEventBytes = 2 * 1024 * 1024;
 
 /** Dependencies of {@link connectCluster}. */
 interface ConnectClusterDeps {
@@ -85,7 +82,7 @@ export function connectCluster(
   };
   const shared = { credentials, clock, connections: 2, timeoutMs: requestTimeoutMs };
   const documents = createTransport({
-    ...{ ...shared, mostBytes: mostDocumentBytes },
+    ...{ ...shared, mostBytes: readingBounds.clusterDocument.bytes },
     large: { fromBytes: smallBytes, shares: large, sharer: { user: server, key: "" } },
   });
   const objects = createTransport({ ...shared, mostBytes: smallBytes });
@@ -97,7 +94,9 @@ export function connectCluster(
     headTimeoutMs,
     connections: clusterAnswers,
   });
-  const listWatch = createListWatch(objects, clock, mostEventBytes);
+  const share = new TimeShare(clusterTime, clock);
+  const event = readingBounds.clusterEvent;
+  const listWatch = createListWatch(objects, clock, { event, share });
   // In the cluster of a project, labels of namespaces are those of a tenant.
   const labelled =
     base.project === undefined
@@ -109,10 +108,13 @@ export function connectCluster(
     forwarder,
     locations,
     discovery: createDiscovery({
-      ...{ transport: documents, clock, log: { warn }, bounds: discoveryBounds },
+      ...{ transport: documents, clock, log: { warn }, bounds: { ...discoveryBounds, share } },
     }),
     secrets: new PolicyGuard(connectedPolicies.derivedCredentials, { client, clock }),
     isReachable: () => isReachable(objects),
+    get isThrottled() {
+      return clock.monotonic() - share.pausedUntil < throttledForMs;
+    },
     close: async () =>
       void (await Promise.all(
         [locations, documents, objects, forwarder].map((part) => part.close()),

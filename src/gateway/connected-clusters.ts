@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { load } from "js-yaml";
 import { keyOf, type Metadata } from "../api/object.ts";
 import { parseMetadata, recordAt, stringAt } from "../api/parse.ts";
+import { readingBounds } from "../api/reading-bounds.ts";
 import { resources } from "../api/resources.ts";
 import type { RequestLocations } from "../authn/request-locations.ts";
 import {
@@ -25,6 +26,7 @@ import {
   directKeys,
   parseDirectAddress,
 } from "../domain/gateway/direct-address.ts";
+import { throttledReason, throttledText } from "../domain/outbox/cluster-overview.ts";
 import type { RequestLocation } from "../domain/scope/scoped-request.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
 import type { InformerDeps } from "../kube/informer/informer-options.ts";
@@ -47,6 +49,8 @@ export interface ConnectedUpstream extends GatewayUpstream {
   readonly locations: RequestLocations;
   /** Whether the API server answers, and accepts the credential of the kubeconfig. */
   isReachable(): Promise<boolean>;
+  /** Whether it sends more than the gateway reads of one cluster, in the last minute. */
+  readonly isThrottled: boolean;
   close(): Promise<void>;
 }
 
@@ -129,6 +133,15 @@ export class ConnectedClusters {
     return [...store.namesIn(nameIndex)].filter(
       (name) => name !== "" && currentOf(store.by(nameIndex, name))?.kubeconfig !== undefined,
     );
+  }
+
+  /** Says in an Event, once an hour, that a cluster is throttled. */
+  reportThrottled(name: string): void {
+    const secret = currentOf(this.#informer.store.by(nameIndex, name));
+    if (secret === undefined) return;
+    const hour = Math.floor(this.#deps.clock.now() / 3_600_000);
+    const note = `${throttledText(clusterOfSecret(secret.metadata) ?? name)}.`;
+    this.#report(secret, throttledReason, note, String(hour));
   }
 
   /** The watch and the number of Secrets. */
@@ -216,13 +229,13 @@ export class ConnectedClusters {
     }
   }
 
-  #report({ metadata, digest }: ClusterSecret, reason: string, note: string): void {
+  #report({ metadata, digest }: ClusterSecret, reason: string, note: string, when = ""): void {
     const { namespace, name, uid } = metadata;
     void this.#deps.events.record({
       resource: resources.secrets,
       subject: { ...(namespace === undefined ? {} : { namespace }), name, uid },
       ...{ type: "Warning", reason, note },
-      deduplicationKey: `${digest} ${note}`,
+      deduplicationKey: `${digest} ${note} ${when}`,
     });
   }
 }
@@ -245,12 +258,9 @@ function parseClusterSecret(raw: unknown): ClusterSecret {
   };
 }
 
-/** The longest kubeconfig; one with two certificates has 10 kB. */
-const longestKubeconfig = 128 * 1024;
-
 /** The YAML of a text; undefined if it is none, because the parser's error quotes it. */
 function loaded(text: string): unknown {
-  if (text.length > longestKubeconfig) return undefined;
+  if (text.length > readingBounds.clusterKubeconfig.bytes) return undefined;
   try {
     return load(text);
   } catch {

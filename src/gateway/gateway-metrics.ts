@@ -14,7 +14,13 @@ export interface GatewayMetrics {
 export interface ClusterReadings {
   readonly counts: Readonly<Record<"reachable" | "unreachable", number>>;
   /** A bounded number of clusters by name. */
-  readonly named: readonly (readonly [cluster: string, isReachable: boolean])[];
+  readonly named: readonly (readonly [cluster: string, ClusterReading])[];
+}
+
+/** The state of a connected cluster. */
+export interface ClusterReading {
+  readonly isReachable: boolean;
+  readonly isThrottled: boolean;
 }
 
 /** Verbs that are a label value; others count as `other`. */
@@ -88,7 +94,10 @@ export function exposeClusters(read: () => ClusterReadings, metrics: Metrics): v
     for (const [state, count] of Object.entries(counts))
       metrics.gauge("latchkey_connected_clusters", { state }).set(count);
     metrics.reset("latchkey_connected_cluster_reachable");
-    for (const [cluster, isReachable] of named)
+    metrics.reset("latchkey_connected_cluster_throttled");
+    for (const [cluster, { isReachable, isThrottled }] of named) {
       metrics.gauge("latchkey_connected_cluster_reachable", { cluster }).set(isReachable ? 1 : 0);
+      metrics.gauge("latchkey_connected_cluster_throttled", { cluster }).set(isThrottled ? 1 : 0);
+    }
   });
 }

@@ -1,3 +1,4 @@
+import { readingBounds } from "../api/reading-bounds.ts";
 import { bodyPace } from "../domain/gateway/body-pace.ts";
 import { bodyFormat, completedBody, kindInBody } from "../domain/gateway/object-defaults.ts";
 import { valuesOfField } from "../domain/gateway/raw-headers.ts";
@@ -59,9 +60,9 @@ export class OwnBodyReader {
     const [kind, format] = [kindInBody(request), formatOf(exchange.head)];
     if (kind === undefined || format === undefined) throw new Error("not an object of Latchkey");
     const length = framing.kind === "body" ? framing.length : 0;
-    if (length !== undefined && length > mostOwnBodyBytes) return tooLarge;
+    if (length !== undefined && length > readingBounds.bodyOfOwnKind.bytes) return tooLarge;
     // A body whose length is not known may become as large as any.
-    if (!(await this.#hasRoom(length ?? mostOwnBodyBytes))) return tooMany;
+    if (!(await this.#hasRoom(length ?? readingBounds.bodyOfOwnKind.bytes))) return tooMany;
     const read = await this.#whole(exchange);
     const body = Buffer.isBuffer(read) ? completed(read, { kind, format }) : read;
     if (body.kind === "refusal") this.end();
@@ -88,7 +89,7 @@ export class OwnBodyReader {
     let isLate = false;
     const onLate = (): void => void (isLate = true);
     const body = pacedBody(exchange, { clock: this.#deps.clock, pace: bodyPace, onLate });
-    const bytes = new ByteCollector(mostOwnBodyBytes);
+    const bytes = new ByteCollector(readingBounds.bodyOfOwnKind.bytes);
     try {
       for await (const chunk of body) if (!bytes.add(chunk)) return tooLarge;
     } catch {
@@ -116,9 +117,6 @@ function completed(
 function formatOf({ rawHeaders }: Exchange["head"]): ReturnType<typeof bodyFormat> {
   return bodyFormat(valuesOfField(rawHeaders, "content-type")[0]);
 }
-
-/** The largest body that kube-apiserver reads (k8s.io/apiserver, MaxRequestBodyBytes). */
-export const mostOwnBodyBytes = 3 * 1024 * 1024;
 
 /** Bodies of this size do not wait for larger ones. */
 export const smallBodyBytes = 64 * 1024;

@@ -1,3 +1,4 @@
+import { readingBounds } from "../api/reading-bounds.ts";
 import { HttpsDocument } from "../kube/client/https-document.ts";
 import { ConfigError } from "../runtime/config-values.ts";
 import { readTextFile } from "../runtime/read-text-file.ts";
@@ -42,8 +43,6 @@ export interface FollowedIssuer {
   readonly parts: readonly ProcessPart[];
 }
 
-/** The published keys are at most 64 KiB. */
-const mostKeyBytes = 64 * 1024;
 const fetchTimeoutMs = 10_000;
 /** The issuer answers a poll after 50 s. */
 const pollTimeoutMs = 60_000;
@@ -54,7 +53,7 @@ export function followIssuer(options: FollowIssuerOptions, deps: FollowIssuerDep
   const { issuer, namespace, issuerCa: ca } = options;
   const url = options.jwksUrl ?? `${issuer.replace(/\/$/, "")}/openid/v1/jwks`;
   const document = new HttpsDocument({
-    ...{ url, ca, mostBytes: mostKeyBytes, timeoutMs: fetchTimeoutMs },
+    ...{ url, ca, mostBytes: readingBounds.issuerKeys.bytes, timeoutMs: fetchTimeoutMs },
   });
   const state = new PersistedState({ client, log }, { namespace, name: secretName });
   const keys = new IssuerKeys({ document, state, clock, log, onKeys }, url);

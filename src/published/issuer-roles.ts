@@ -1,7 +1,7 @@
+import { readingBounds } from "../api/reading-bounds.ts";
 import type { ScopeRoles } from "../domain/scope/scope-roles.ts";
 import {
   isRolesVersion,
-  mostRolesCharacters,
   type RolesList,
   rolesListProblems,
   verifyRolesList,
@@ -16,7 +16,7 @@ const mostAgeMs = 600_000;
 export const rolesList: PublishedList<RolesList> = {
   noun: "list of roles",
   name: "roles",
-  mostBytes: mostRolesCharacters,
+  mostBytes: readingBounds.issuerRoles.bytes,
   // What the keys and the list of revoked tokens leave of a Secret.
   mostPersistedCharacters: 350_000,
   verify: verifyRolesList,

@@ -1,3 +1,4 @@
+import { readingBounds } from "../api/reading-bounds.ts";
 import {
   parseRevocationSeq,
   type RevocationSeq,
@@ -7,7 +8,6 @@ import {
 import {
   isRevoked,
   listProblems,
-  mostListCharacters,
   type RevokedList,
   verifyRevokedList,
 } from "../tokens/revoked-list.ts";
@@ -18,7 +18,7 @@ import type { PublishedList } from "./published-list.ts";
 export const revokedTokensList: PublishedList<RevokedList> = {
   noun: "list of revoked tokens",
   name: "revoked",
-  mostBytes: mostListCharacters,
+  mostBytes: readingBounds.revokedTokens.bytes,
   mostPersistedCharacters: 900_000,
   verify: verifyRevokedList,
   refusals: [...listProblems, "older"],

@@ -207,6 +207,7 @@ export const metricTable = {
       "if it does not, does not answer, or the kubeconfig is not usable; for at most 100 " +
       "clusters, those at 0 first.",
   ),
+  latchkey_connected_cluster_throttled: gauge(["cluster"], "1 while its events wait, else 0."),
   latchkey_cluster_labels_trusted: gauge(
     ["cluster"],
     "1 if projects, spaces, virtual clusters and roles of scopes go by the labels of " +
@@ -215,10 +216,7 @@ export const metricTable = {
       "clusters where a scope needs them, those at 0 first.",
   ),
   latchkey_policy_shipped: gauge(["policy"], "1 if a policy and its binding are shipped, else 0."),
-  latchkey_connected_clusters: gauge(
-    ["state"],
-    "Connected clusters by state: reachable and unreachable.",
-  ),
+  latchkey_connected_clusters: gauge(["state"], "Connected clusters, reachable or unreachable."),
   latchkey_outbox_secrets: gauge(
     ["cluster"],
     "Secrets in the outbox of a connected cluster, withdrawals included; for at most 100 " +

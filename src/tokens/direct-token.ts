@@ -1,10 +1,11 @@
 import { SignJWT } from "jose";
 import { group } from "../api/names.ts";
 import { isRecord, ownValue, stringAt } from "../api/parse.ts";
+import { readingBounds } from "../api/reading-bounds.ts";
 import { type Scope, parseScope } from "../api/scope.ts";
 import { SecretText } from "../api/secret-text.ts";
 import type { SignedToken } from "../domain/endpoint-token/endpoint-token.ts";
-import { type TokenClaims, longestToken } from "../domain/endpoint-token/token-claims.ts";
+import { type TokenClaims } from "../domain/endpoint-token/token-claims.ts";
 import { isSystemName } from "../domain/requester/requester.ts";
 import { jwsProblems, type VerificationKeys, verifyJws } from "./compact-jws.ts";
 import type { ObservedSigningKeys } from "./signing-keys.ts";
@@ -97,7 +98,7 @@ export async function verifyDirectToken(
   const verified = await verifyJws(SecretText.reveal(token), {
     keys: options.keys,
     typ: "JWT",
-    mostCharacters: longestToken,
+    mostCharacters: readingBounds.token.bytes,
   });
   if (!verified.ok) return verified;
   const read = readClaims(verified.payload, options);

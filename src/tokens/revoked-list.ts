@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { stringAt } from "../api/parse.ts";
+import { readingBounds } from "../api/reading-bounds.ts";
 import {
   parseRevocationSeq,
   type RevocationSeq,
@@ -52,12 +53,6 @@ type ListVerification =
 
 const typ = "latchkey-revoked+jwt";
 
-/** Maximum number of tokens in a list. */
-export const mostRevoked = 200_000;
-
-/** A list of so many tokens has 7.5 million characters. */
-export const mostListCharacters = 8 * 1024 * 1024;
-
 const digestBytes = 15;
 const expiryBytes = 6;
 const entryBytes = digestBytes + expiryBytes;
@@ -78,15 +73,17 @@ export function revokedToken(jti: string, expiresAt: number): RevokedToken {
 
 /**
  * Signs the deny list as a JWT with the current signing key, without the tokens that have expired.
- * Throws a RangeError for more than {@link mostRevoked} tokens, because no verifier accepts them.
+ * Throws a RangeError for more than `readingBounds.revokedTokens`: no verifier accepts them.
  */
 export async function signRevokedList(
   { issuer, now, seq, revoked }: RevokedListOptions,
   keys: ObservedSigningKeys,
 ): Promise<string> {
   const current = revoked.filter(({ expiresAt }) => expiresAt > now);
-  if (current.length > mostRevoked)
-    throw new RangeError(`${current.length} tokens are revoked; at most ${mostRevoked} can be`);
+  if (current.length > readingBounds.revokedTokens.values)
+    throw new RangeError(
+      `${current.length} tokens are revoked; at most ${readingBounds.revokedTokens.values} can be`,
+    );
   const revokedText = current.map(({ entry }) => entry).join("");
   const claims = { seq: revocationSeqText(seq), revoked: revokedText };
   return signList({ typ, issuer, now, claims }, keys);
@@ -98,7 +95,7 @@ export async function verifyRevokedList(
   { keys, issuer, now }: ListVerificationOptions,
 ): Promise<ListVerification> {
   const verified = await verifyList(text, {
-    ...{ typ, mostCharacters: mostListCharacters, keys, issuer },
+    ...{ typ, mostCharacters: readingBounds.revokedTokens.bytes, keys, issuer },
   });
   if (!verified.ok) return verified;
   const { payload, issuedAt } = verified;

@@ -1,4 +1,5 @@
 import { isRecord, numberAt, ownValue, stringAt } from "../api/parse.ts";
+import { readingBounds } from "../api/reading-bounds.ts";
 import { parseRule, type PolicyRule } from "../api/role.ts";
 import type { PublishedRole, PublishedRoles } from "../domain/scope/published-roles.ts";
 import type { ScopeRoles } from "../domain/scope/scope-roles.ts";
@@ -39,9 +40,6 @@ type RolesListVerification =
 
 const typ = "latchkey-roles+jwt";
 
-/** The published roles have at most 256 KiB of JSON, and 350,000 characters in base64url. */
-export const mostRolesCharacters = 512 * 1024;
-
 const ruleFields = ["apiGroups", "resources", "resourceNames", "verbs", "nonResourceURLs"] as const;
 
 /** Whether this is the version of a list of roles. */
@@ -65,7 +63,7 @@ export async function verifyRolesList(
   { keys, issuer }: ListVerificationOptions,
 ): Promise<RolesListVerification> {
   const verified = await verifyList(text, {
-    ...{ typ, mostCharacters: mostRolesCharacters, keys, issuer },
+    ...{ typ, mostCharacters: readingBounds.issuerRoles.bytes, keys, issuer },
   });
   if (!verified.ok) return verified;
   const { payload, issuedAt } = verified;

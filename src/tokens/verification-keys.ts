@@ -1,4 +1,5 @@
 import { isRecord, listAt, ownValue, stringAt } from "../api/parse.ts";
+import { readingBounds } from "../api/reading-bounds.ts";
 import type { VerificationKeys } from "./compact-jws.ts";
 import { es256PublicKeyOf, type VerificationKey } from "./es256-key.ts";
 import { strictJson } from "./strict-json.ts";
@@ -22,9 +23,6 @@ type KeySetResult =
   | { readonly ok: true; readonly keys: VerificationKeys }
   | { readonly ok: false; readonly reason: KeySetProblem };
 
-const mostBytes = 64 * 1024;
-const mostKeys = 32;
-
 /** The private members of every type of key (RFC 7518 section 6; RFC 9964 for `priv`). */
 const privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv"];
 
@@ -35,10 +33,10 @@ const privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv"];
  * the same key in every document.
  */
 export function parseVerificationKeys(bytes: Uint8Array): KeySetResult {
-  if (bytes.length > mostBytes) return refused("oversized");
+  if (bytes.length > readingBounds.issuerKeys.bytes) return refused("oversized");
   const entries = entriesIn(bytes);
   if (entries === undefined) return refused("malformed");
-  if (entries.length > mostKeys) return refused("too-many-keys");
+  if (entries.length > readingBounds.issuerKeys.values) return refused("too-many-keys");
   if (entries.some((entry) => privateMembers.some((name) => Object.hasOwn(entry, name))))
     return refused("private-key");
   const keys = new Map<string, VerificationKey>();

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
+import { readingBounds } from "../api/reading-bounds.ts";
 import { SecretText } from "../api/secret-text.ts";
-import { longestToken } from "../domain/endpoint-token/token-claims.ts";
 import type { VerificationKeys } from "./compact-jws.ts";
 import {
   type TokenOrigin,
@@ -62,7 +62,7 @@ export class VerifiedTokens {
 
   /** Verifies a token like {@link verifyDirectToken}; `now` in milliseconds since the epoch. */
   async verify(token: SecretText, now: number): Promise<TokenVerification> {
-    if (token.length > longestToken) return { ok: false, reason: "oversized" };
+    if (token.length > readingBounds.token.bytes) return { ok: false, reason: "oversized" };
     const digest = digestOf(token);
     const known = this.#entries.get(digest);
     if (known !== undefined) {

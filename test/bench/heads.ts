@@ -1,8 +1,9 @@
 import { performance } from "node:perf_hooks";
+import { readingBounds } from "../../src/api/reading-bounds.ts";
 import type { GatewayFront } from "../../src/gateway/admit-request.ts";
 import { unauthorized } from "../../src/domain/gateway/refusal.ts";
 import type { RequestHead } from "../../src/domain/gateway/request-head.ts";
-import { gatewayRoutes, longestTarget } from "../../src/domain/gateway/request-target.ts";
+import { gatewayRoutes } from "../../src/domain/gateway/request-target.ts";
 import { median } from "../support/percentile.ts";
 import { admitRequest } from "../support/admit-request.ts";
 import { type Row, row } from "./report.ts";
@@ -12,7 +13,9 @@ const rounds = 200;
 
 /** A target of the greatest length that repeats a text. */
 function filled(begin: string, text: string): string {
-  const times = Math.floor((longestTarget - management.length - begin.length) / text.length);
+  const times = Math.floor(
+    (readingBounds.requestTarget.bytes - management.length - begin.length) / text.length,
+  );
   return management + begin + text.repeat(times);
 }
 

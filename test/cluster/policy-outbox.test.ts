@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { annotations, components, labels, ownObjects } from "../../src/api/names.ts";
 import { stringMapAt } from "../../src/api/parse.ts";
-import { largestReport, reportKey } from "../../src/domain/outbox/cluster-report.ts";
+import { readingBounds } from "../../src/api/reading-bounds.ts";
+import { reportKey } from "../../src/domain/outbox/cluster-report.ts";
 import { agentUser, outboxNamespace, reportName } from "../../src/domain/outbox/outbox-names.ts";
 import { eventually } from "../support/eventually.ts";
 import {
@@ -204,11 +205,11 @@ withPolicies("in the namespace of an outbox, the agent of the cluster", () => {
   const sized = "of at most 65536 bytes";
   const metadata = "must not change metadata.labels";
   it.each<[rule: string, body: object, refusal?: string]>([
-    ["can write a report of 64 KiB", text(largestReport)],
-    ["cannot write a longer one", text(largestReport + 1), sized],
+    ["can write a report of 64 KiB", text(readingBounds.agentReport.bytes)],
+    ["cannot write a longer one", text(readingBounds.agentReport.bytes + 1), sized],
     [
       "cannot write one with more bytes than characters",
-      text(largestReport / 2, "\u{1f511}"),
+      text(readingBounds.agentReport.bytes / 2, "\u{1f511}"),
       sized,
     ],
     ["cannot write another key", { data: { other: "x" } }, sized],

@@ -1,21 +1,17 @@
 import { load } from "js-yaml";
 import { annotations } from "../../src/api/names.ts";
 import { certificateBlocks } from "../../src/api/pem.ts";
+import { readingBounds } from "../../src/api/reading-bounds.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { longestToken } from "../../src/domain/endpoint-token/token-claims.ts";
 import { parseClusterKubeconfig } from "../../src/domain/gateway/cluster-kubeconfig.ts";
 import { parseDirectAddress } from "../../src/domain/gateway/direct-address.ts";
 import { completedBody } from "../../src/domain/gateway/object-defaults.ts";
 import { unauthorized } from "../../src/domain/gateway/refusal.ts";
 import { asksForUpgrade, type RequestHead } from "../../src/domain/gateway/request-head.ts";
 import { requestInfo } from "../../src/domain/gateway/request-info.ts";
-import {
-  gatewayRoutes,
-  longestTarget,
-  readTarget,
-} from "../../src/domain/gateway/request-target.ts";
+import { gatewayRoutes, readTarget } from "../../src/domain/gateway/request-target.ts";
 import { responseHeaders } from "../../src/domain/gateway/response-headers.ts";
-import { largestReport, parseReport } from "../../src/domain/outbox/cluster-report.ts";
+import { parseReport } from "../../src/domain/outbox/cluster-report.ts";
 import { syncOptionsOf } from "../../src/domain/sync/sync-options.ts";
 import { identifyRequest } from "../../src/gateway/admit-request.ts";
 import { createLogger } from "../../src/runtime/log.ts";
@@ -69,7 +65,7 @@ function identified(text: string): unknown {
 function inTarget(name: string, begin: string, plain: string): TextReader {
   return {
     name,
-    most: longestTarget,
+    most: readingBounds.requestTarget.bytes,
     around: [`/kubernetes/management${begin}`, ""],
     plain,
     read: identified,
@@ -116,14 +112,18 @@ function inAnnotation(name: string): TextReader {
   return { name: `the annotation ${name}`, most: longestAnnotation, plain: "web, ", read };
 }
 
-const noKeys = { keys: new Map(), typ: "JWT", mostCharacters: longestToken };
+const noKeys = { keys: new Map(), typ: "JWT", mostCharacters: readingBounds.token.bytes };
 const log = createLogger({ level: "info", destination: { write: () => {} } });
 const certificate = "-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n";
 
 /** What reads texts of clients, tenants, and administrators and agents of other clusters. */
 export const textReaders: readonly TextReader[] = [
   {
-    ...{ name: "a target without a credential", most: longestTarget, plain: "/web" },
+    ...{
+      name: "a target without a credential",
+      most: readingBounds.requestTarget.bytes,
+      plain: "/web",
+    },
     read: (text) => unidentified({ target: text }),
   },
   inHeader("Accept", "text/html, "),
@@ -165,15 +165,15 @@ export const textReaders: readonly TextReader[] = [
   },
   { name: "a CA bundle", most: longestKubeconfig, plain: certificate, read: certificateBlocks },
   {
-    ...{ name: "a report", most: largestReport, plain: '"a":["1",1],' },
+    ...{ name: "a report", most: readingBounds.agentReport.bytes, plain: '"a":["1",1],' },
     ...{ around: ['{"format":1,"sources":{', '"b":[]}}'], read: parseReport },
   },
   {
-    ...{ name: "a signed text", most: longestToken, plain: "abcd" },
+    ...{ name: "a signed text", most: readingBounds.token.bytes, plain: "abcd" },
     read: (text) => verifyJws(text, noKeys),
   },
   {
-    ...{ name: "the header of a signed text", most: longestToken, plain: '{"a":1}' },
+    ...{ name: "the header of a signed text", most: readingBounds.token.bytes, plain: '{"a":1}' },
     read: (text) => verifyJws(`${Buffer.from(text).toString("base64url")}.e30.AAAA`, noKeys),
   },
   {

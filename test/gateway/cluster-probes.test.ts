@@ -3,20 +3,23 @@ import { ClusterProbes } from "../../src/gateway/cluster-probes.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
 
 /** Probes of these clusters: whether each is reachable, or undefined without a usable kubeconfig. */
-function probing(clusters: Map<string, boolean | undefined>) {
+function probing(clusters: Map<string, boolean | undefined>, throttled = new Set<string>()) {
   const [clock, stop] = [new TestClock(), new AbortController()];
   let asked = 0;
   const find = (name: string) => {
     const isReachable = clusters.get(name);
     asked += 1;
-    return isReachable === undefined ? undefined : { isReachable: async () => isReachable };
+    if (isReachable === undefined) return undefined;
+    return { isReachable: async () => isReachable, isThrottled: throttled.has(name) };
   };
   const names = () => [...clusters.keys()];
   const synced = Promise.resolve();
-  const probes = new ClusterProbes({ clusters: { names, find, synced }, clock });
+  const reported: string[] = [];
+  const reportThrottled = (name: string): void => void reported.push(name);
+  const probes = new ClusterProbes({ clusters: { names, find, reportThrottled, synced }, clock });
   void probes.run(stop.signal);
   onTestFinished(() => stop.abort());
-  return { clock, probes, asked: () => asked };
+  return { clock, probes, reported, asked: () => asked };
 }
 
 test("every cluster is asked each half minute; those that are gone are forgotten", async () => {
@@ -30,9 +33,9 @@ test("every cluster is asked each half minute; those that are gone are forgotten
   expect(probes.readings()).toEqual({
     counts: { reachable: 1, unreachable: 2 },
     named: [
-      ["cluster/south", false],
-      ["cluster/west", false],
-      ["cluster/east", true],
+      ["cluster/south", { isReachable: false, isThrottled: false }],
+      ["cluster/west", { isReachable: false, isThrottled: false }],
+      ["cluster/east", { isReachable: true, isThrottled: false }],
     ],
   });
   clusters.delete("cluster/south");
@@ -50,5 +53,26 @@ test("100 clusters are named, those that are not reachable first", async () => {
   await settled();
   const { counts, named } = probes.readings();
   expect(counts).toEqual({ reachable: 101, unreachable: 1 });
-  expect([named.length, named[0]]).toEqual([100, ["c101", false]]);
+  expect([named.length, named[0]?.[0]]).toEqual([100, "c101"]);
+});
+
+test("a cluster that is throttled is reported, and named after those that are not reachable", async () => {
+  const clusters = new Map([
+    ["cluster/east", true],
+    ["cluster/north", true],
+    ["cluster/west", false],
+  ]);
+  const throttled = new Set(["cluster/north"]);
+  const { clock, probes, reported } = probing(clusters, throttled);
+  await settled();
+  expect(probes.readings().named.map(([name]) => name)).toEqual([
+    "cluster/west",
+    "cluster/north",
+    "cluster/east",
+  ]);
+  expect(reported).toEqual(["cluster/north"]);
+  throttled.clear();
+  await clock.run(30_000);
+  expect(reported).toEqual(["cluster/north"]);
+  expect(probes.readings().named.some(([, { isThrottled }]) => isThrottled)).toBe(false);
 });

@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
-import { cutCounter, exposeClusters, gatewayMetrics } from "../../src/gateway/gateway-metrics.ts";
+import {
+  type ClusterReadings,
+  cutCounter,
+  exposeClusters,
+  gatewayMetrics,
+} from "../../src/gateway/gateway-metrics.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import { metricLines } from "../support/metric-lines.ts";
 
@@ -17,11 +22,14 @@ test("refusals and cuts are 0 from the start", async () => {
 
 test("connected clusters that are gone have no series", async () => {
   const metrics = createMetrics();
-  let named = [["cluster/east", false]] as [string, boolean][];
+  let named: ClusterReadings["named"] = [
+    ["cluster/east", { isReachable: false, isThrottled: true }],
+  ];
   exposeClusters(() => ({ counts: { reachable: 4, unreachable: named.length }, named }), metrics);
   const shown = /^latchkey_connected/;
   expect(await metricLines(metrics, shown)).toEqual([
     'latchkey_connected_cluster_reachable{cluster="cluster/east"} 0',
+    'latchkey_connected_cluster_throttled{cluster="cluster/east"} 1',
     'latchkey_connected_clusters{state="reachable"} 4',
     'latchkey_connected_clusters{state="unreachable"} 1',
   ]);

@@ -1,12 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { ReviewedRequest } from "../../src/api/access-review.ts";
 import { group } from "../../src/api/names.ts";
-import {
-  bodyShares,
-  mostOwnBodyBytes,
-  completesBody,
-  OwnBodyReader,
-} from "../../src/gateway/own-body.ts";
+import { readingBounds } from "../../src/api/reading-bounds.ts";
+import { bodyShares, completesBody, OwnBodyReader } from "../../src/gateway/own-body.ts";
 import { FakeExchange } from "../support/fake-exchange.ts";
 import { bodyBytes } from "../support/gateway-deps.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
@@ -49,7 +45,7 @@ describe("the body of an object of Latchkey", () => {
   it.each<[string, number | undefined, number]>([
     ["its length", 70_000, 70_000],
     ["its length, if small", 7, 7],
-    ["3 MiB if its length is not known", undefined, mostOwnBodyBytes],
+    ["3 MiB if its length is not known", undefined, readingBounds.bodyOfOwnKind.bytes],
   ])("counts with %s from its begin until it was sent", async (_what, length, bytes) => {
     const { exchange, bodies, reader, read } = reading("application/json", length);
     const body = read();
@@ -100,8 +96,8 @@ describe("the body of an object of Latchkey", () => {
   });
 
   it.each([
-    ["by its header, before a byte of it is read", mostOwnBodyBytes + 1, 0],
-    ["by its bytes", undefined, mostOwnBodyBytes + 1],
+    ["by its header, before a byte of it is read", readingBounds.bodyOfOwnKind.bytes + 1, 0],
+    ["by its bytes", undefined, readingBounds.bodyOfOwnKind.bytes + 1],
   ])("is 413 if it is larger than 3 MiB %s", async (_what, length, sent) => {
     const { exchange, bodies, read } = reading("application/json", length);
     const body = read();

@@ -1,15 +1,11 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { readingBounds } from "../../src/api/reading-bounds.ts";
 import { mostSubprotocols } from "../../src/domain/gateway/bearer.ts";
 import { answerPace, bodyPace, type Pace, streamPace } from "../../src/domain/gateway/body-pace.ts";
 import { type InFlightCounts, inFlightLimits } from "../../src/domain/gateway/in-flight-limits.ts";
-import { longestTarget, mostParameters } from "../../src/domain/gateway/request-target.ts";
-import { bodyLimits, mostOwnBodyBytes, smallBodyBytes } from "../../src/gateway/own-body.ts";
-import {
-  clusterAnswers,
-  mostDocumentBytes,
-  mostLargeAnswers,
-} from "../../src/gateway/connect-cluster.ts";
+import { bodyLimits, smallBodyBytes } from "../../src/gateway/own-body.ts";
+import { clusterAnswers, mostLargeAnswers } from "../../src/gateway/connect-cluster.ts";
 import { headTimeoutMs } from "../../src/gateway/forward-upgrade.ts";
 import { mostAnswers } from "../../src/gateway/gateway-process.ts";
 import { mostWaiting } from "../../src/gateway/token-authenticator.ts";
@@ -57,11 +53,16 @@ test.each<[string, readonly string[]]>([
       `${seconds(frontLimits.headMs)}; ${frontLimits.headBytes / 1024} KiB, ${frontLimits.fields} fields`,
     ],
   ],
-  ["path and query", [`${count(longestTarget)} characters, ${count(mostParameters)} parameters`]],
+  [
+    "path and query",
+    [
+      `${count(readingBounds.requestTarget.bytes)} characters, ${count(readingBounds.requestTarget.values)} parameters`,
+    ],
+  ],
   ["sub-protocols of a WebSocket", [count(mostSubprotocols)]],
   ["body of a request", [`${pace(bodyPace)}; ${seconds(bodyPace.mostMs)}`]],
   ["body of a request for a backend", [`${seconds(streamPace.silentMs)} of silence`]],
-  ["a body that the gateway completes", [mib(mostOwnBodyBytes)]],
+  ["a body that the gateway completes", [mib(readingBounds.bodyOfOwnKind.bytes)]],
   ["idle connection", [seconds(frontLimits.idleMs)]],
   ["HTTP/2 connection without a first request", [seconds(frontLimits.firstStreamMs)]],
   [
@@ -79,6 +80,6 @@ test("docs/gateway.md states how long a request waits, and what is kept", () => 
   for (const what of ["ordinary requests at the API server", "larger bodies that are read whole"])
     expect(rows.get(what)?.[4]).toContain(`waits ${seconds(longestWaitMs)}`);
   const documents = rows.get("discovery document of a connected cluster") ?? [];
-  expect(documents[0]).toContain(mib(mostDocumentBytes));
+  expect(documents[0]).toContain(mib(readingBounds.clusterDocument.bytes));
   expect(rows.get("connections")?.[3]).toContain(count(connectionLimits.reserved));
 });

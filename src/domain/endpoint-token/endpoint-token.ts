@@ -1,4 +1,5 @@
 import type { ConditionUpdate } from "../../api/conditions.ts";
+import { readingBounds } from "../../api/reading-bounds.ts";
 import { resources } from "../../api/resources.ts";
 import type { Scope, ScopeLimit } from "../../api/scope.ts";
 import type { SecretText } from "../../api/secret-text.ts";
@@ -9,7 +10,7 @@ import { conditionEvents } from "../plan/events.ts";
 import { addFinalizer, hasFinalizer } from "../plan/finalizer.ts";
 import { requeueAt, nothingToDo, type Plan, deleteWrite, statusWrites } from "../plan/plan.ts";
 import { narrows } from "../scope/narrows.ts";
-import { type TokenClaims, tokenClaims, longestToken, tokenLength } from "./token-claims.ts";
+import { type TokenClaims, tokenClaims, tokenLength } from "./token-claims.ts";
 import {
   type ObservedEndpointToken,
   expiredConditions,
@@ -112,10 +113,11 @@ function sizeProblem(
 ): Extract<TokenState, { kind: "refused" }> | undefined {
   const [kid = ""] = knownKids;
   const length = tokenLength(claims, kid);
-  if (length <= longestToken) return undefined;
+  const { bytes } = readingBounds.token;
+  if (length <= bytes) return undefined;
   const message =
     `The token would have ${length} characters, and a direct endpoint accepts at most ` +
-    `${longestToken}. Create another token with a narrower spec.scope, or as a user in fewer ` +
+    `${bytes}. Create another token with a narrower spec.scope, or as a user in fewer ` +
     `groups (this one has ${claims.groups.length}).`;
   return { kind: "refused", reason: "TokenTooLarge", message };
 }

@@ -80,9 +80,6 @@ function seconds(ms: number): number {
   return Math.floor(ms / 1000);
 }
 
-/** Characters of the longest token; a direct endpoint refuses a longer one before it reads it. */
-export const longestToken = 8 * 1024;
-
 /** Bytes of a signature with ES256 (RFC 7518, section 3.4). */
 const signatureBytes = 64;
 

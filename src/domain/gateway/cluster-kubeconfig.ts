@@ -1,7 +1,8 @@
 import { isRecord, listAt, recordAt, stringAt } from "../../api/parse.ts";
+import { readingBounds } from "../../api/reading-bounds.ts";
 import { SecretText } from "../../api/secret-text.ts";
 import { withoutEnd } from "../../api/text-end.ts";
-import { isHttpsServer, longestServer } from "./direct-address.ts";
+import { isHttpsServer } from "./direct-address.ts";
 
 /** How the API server of a connected cluster is reached; certificates are PEM. */
 export interface ClusterAccess {
@@ -55,10 +56,11 @@ export function parseClusterKubeconfig(raw: unknown): ClusterAccess | RefusedKub
 
 function accessOf(cluster: Fields, user: Fields): ClusterAccess | RefusedKubeconfig {
   const address = stringAt(cluster, "server") ?? "";
-  const server = address.length > longestServer ? "" : withoutEnd(address, "/");
+  const { bytes } = readingBounds.clusterAddress;
+  const server = address.length > bytes ? "" : withoutEnd(address, "/");
   if (!isHttpsServer(server))
     return refused(
-      `clusters[].cluster.server must be an https URL of at most ${longestServer} characters ` +
+      `clusters[].cluster.server must be an https URL of at most ${bytes} characters ` +
         "without query and credentials",
     );
   const ca = pemAt(cluster, "certificate-authority-data");

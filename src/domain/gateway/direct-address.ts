@@ -1,4 +1,5 @@
 import { certificateBlocks } from "../../api/pem.ts";
+import { readingBounds } from "../../api/reading-bounds.ts";
 import { withoutEnd } from "../../api/text-end.ts";
 
 /** How clients with direct tokens reach a connected cluster without the gateway. */
@@ -9,13 +10,11 @@ export interface DirectAddress {
   readonly ca: string | undefined;
 }
 
+const { bytes: longestServer } = readingBounds.clusterAddress;
+const { bytes: longestCa } = readingBounds.clusterCertificates;
+
 /** The data keys of the address and its CA in the Secret of a connected cluster. */
 export const directKeys = { server: "direct-server", ca: "direct-ca.crt" } as const;
-
-/** The maximum length of the URL of an API server in characters. */
-export const longestServer = 512;
-/** Some ten certificates; the list of all clusters has 768 KiB. */
-const longestCa = 16 * 1024;
 
 /**
  * Reads a direct address from the decoded data of a Secret; undefined if it has none, and a

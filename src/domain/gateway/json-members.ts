@@ -1,3 +1,5 @@
+import { endOfString } from "../../api/bounded-json.ts";
+
 /** What is known of the members of a JSON object. */
 interface JsonMembers {
   /** Where the first member begins. */
@@ -63,17 +65,6 @@ function mayFollow(token: Token, before: Token): boolean {
   if (token === "colon") return before === "string";
   if (token === "comma") return isBehindValue;
   return token === "close" ? isBehindValue || before === "open" : !isBehindValue;
-}
-
-const [quote, backslash] = [0x22, 0x5c];
-
-function endOfString(text: string, start: number): number {
-  for (let at = start; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === quote) return at;
-    if (code === backslash) at += 1;
-  }
-  return text.length;
 }
 
 /** Whether a string means the name; one with an escape may. */

@@ -1,13 +1,12 @@
 import { isLabelValue, isQualifiedName } from "../../api/label-form.ts";
-
-const longestSelector = 4_096;
+import { readingBounds } from "../../api/reading-bounds.ts";
 
 /**
  * Whether a label selector is certainly valid (Kubernetes, "Labels and Selectors"); unusual
  * spellings, such as two blanks, do not count.
  */
 export function isLabelSelector(text: string): boolean {
-  if (text.length > longestSelector) return false;
+  if (text.length > readingBounds.labelSelector.bytes) return false;
   const sets = text.match(valueSet) ?? [];
   return (
     (text === "" || listed(text.replaceAll(valueSet, "()")).every(isRequirement)) &&

@@ -1,3 +1,4 @@
+import { readingBounds } from "../../api/reading-bounds.ts";
 import { hasValidPercents, percentDecoded } from "./query.ts";
 
 /**
@@ -37,15 +38,6 @@ export interface MalformedTarget {
   readonly reason: string;
 }
 
-/** The maximum length of a target in characters; kube-apiserver reads heads of 1 MiB, we do not. */
-export const longestTarget = 16_384;
-
-/**
- * The maximum number of parameters in a query, empty ones included. With more than 10,000, Go's
- * `url.ParseQuery` and thus kube-apiserver reads none of them, not even a field selector.
- */
-export const mostParameters = 1_000;
-
 /**
  * Reads the target of a request. Nothing is normalized: a target that would have to be is
  * malformed, so that kube-apiserver reads exactly the text that was judged here.
@@ -70,8 +62,8 @@ export function upstreamTarget({ path, query }: Pick<RequestTarget, "path" | "qu
 
 /** Why a target is malformed by its length and its characters alone, whatever it names. */
 export function textProblem(text: string): string | undefined {
-  if (text.length > longestTarget)
-    return `the request target must have at most ${longestTarget} characters`;
+  if (text.length > readingBounds.requestTarget.bytes)
+    return `the request target must have at most ${readingBounds.requestTarget.bytes} characters`;
   if (!text.startsWith("/")) return "the request target must be a path that begins with one slash";
   if (!/^[\x21-\x7e]*$/.test(text))
     return "the request target must consist of printable ASCII characters; percent-encode others";
@@ -116,8 +108,8 @@ function segmentsProblem(path: string, isProxied: boolean): string | undefined {
 
 function queryProblem(query: string): string | undefined {
   if (query.includes(";")) return "the query must not contain a semicolon; encode it as %3B";
-  return query.split("&").length > mostParameters
-    ? `the query must have at most ${mostParameters} parameters`
+  return query.split("&").length > readingBounds.requestTarget.values
+    ? `the query must have at most ${readingBounds.requestTarget.values} parameters`
     : undefined;
 }
 

@@ -1,7 +1,7 @@
 import { annotations, labels } from "../../api/names.ts";
 import type { Metadata } from "../../api/object.ts";
 import { listAt, recordAt, stringAt } from "../../api/parse.ts";
-import type { ClusterFigures, ReasonAndMessage, Verdict } from "../../api/report.ts";
+import type { ClusterFigures, ReasonAndMessage, ReportReason, Verdict } from "../../api/report.ts";
 import { instantOf } from "../lifetime.ts";
 import {
   agentObstacle,
@@ -25,6 +25,19 @@ export interface ObservedCluster extends ObservedConnection {
   readonly renewedAt: number | undefined;
   /** The same time by the clock of the agent. */
   readonly agentTime?: number | undefined;
+  /** Whether the gateway has reported within the last hour that the cluster is throttled. */
+  readonly isThrottled?: boolean;
+}
+
+/** The reason of the Event with {@link throttledText}. */
+export const throttledReason = "ClusterThrottled" satisfies ReportReason;
+
+/** What the gateway says of a cluster that sends more than it reads of one cluster. */
+export function throttledText(name: string): string {
+  return (
+    `Cluster "${name}" sends more than the gateway reads of one cluster, a tenth of its time, so ` +
+    "scopes follow the labels of its namespaces later; find out what changes them so often"
+  );
 }
 
 /** When an agent renewed its Lease, by both clocks; nothing for a Lease that it never renewed. */
@@ -92,6 +105,8 @@ export function clusterState(
     const state = obstacle === "outbox-missing" && isClosed ? "info" : "problem";
     return { state, reason: text.reason, message: obstacleMessage(text) };
   }
+  if (observed.isThrottled === true)
+    return { state: "problem", reason: throttledReason, message: `${throttledText(name)}.` };
   return isClosed
     ? {
         ...{ state: "info", reason: "ProjectNotLetIn" },

@@ -1,6 +1,7 @@
 import type { Reason } from "../../api/conditions.ts";
 import type { ObjectRef } from "../../api/object.ts";
 import { numberAt, recordAt, stringAt } from "../../api/parse.ts";
+import { readingBounds } from "../../api/reading-bounds.ts";
 import { isSourceUid, outboxName, placeIn } from "./outbox-names.ts";
 
 /** What an agent reports of one source. */
@@ -32,9 +33,6 @@ export interface ClusterReport {
   readonly problem?: { readonly reason: string; readonly message: string };
 }
 
-/** Maximum bytes of a report: the policy latchkey-outbox rejects a larger one. */
-export const largestReport = 64 * 1024;
-
 /** The data key of a report in its ConfigMap. */
 export const reportKey = "report.json";
 
@@ -63,13 +61,15 @@ export function isReason(text: string): boolean {
 }
 
 /**
- * The text of a report, of at most {@link largestReport} bytes. Where not all fits, sentences go
- * first, then sources that are well, then unknown ones, so that what is done is always said.
+ * The text of a report, within `readingBounds.agentReport`. Where not all fits, sentences go first,
+ * then sources that are well, then unknown ones, so that what is done is always said.
  */
 export function reportText(report: ClusterReport): string {
   const bounded = { ...report, sources: mapped(report.sources, boundedSource) };
   const whole = encoded(bounded);
-  return Buffer.byteLength(whole) <= largestReport ? whole : encoded(shortened(bounded));
+  return Buffer.byteLength(whole) <= readingBounds.agentReport.bytes
+    ? whole
+    : encoded(shortened(bounded));
 }
 
 function boundedSource({ message, ...source }: SourceReport): SourceReport {
@@ -105,7 +105,8 @@ export function isWell(report: Omit<SourceReport, "message">): boolean {
 /** As much of a report as fits, without sentences. */
 function shortened({ sources, done, unknown, problem }: ClusterReport): ClusterReport {
   const rest = problem === undefined ? {} : { problem };
-  const budget = largestReport - Buffer.byteLength(encoded({ ...emptyReport, ...rest }));
+  const budget =
+    readingBounds.agentReport.bytes - Buffer.byteLength(encoded({ ...emptyReport, ...rest }));
   const { fitting } = fitted(budget);
   const named = mapped(sources, withoutMessage);
   const isTroubled = (source: SourceReport): boolean => !isWell(source);
@@ -149,7 +150,7 @@ function fitted(bytes: number) {
  * out, and sentences are cut and have no control characters.
  */
 export function parseReport(text: string): ClusterReport {
-  if (Buffer.byteLength(text) > largestReport) return emptyReport;
+  if (Buffer.byteLength(text) > readingBounds.agentReport.bytes) return emptyReport;
   const read = jsonOf(text);
   if (numberAt(read, "format") !== format) return emptyReport;
   const problem = recordAt(read, "problem");
@@ -206,15 +207,12 @@ function plainText(text: string): string {
   return plain.replaceAll(/\p{Cc}|\p{Bidi_Control}/gu, " ").trim();
 }
 
-/** Maximum entries that are read of each kind: more of them, with real uids, do not fit. */
-const mostEntries = 2_048;
-
 function entriesOf<T>(
   value: unknown,
   field: string,
   read: (entry: unknown) => T | undefined,
 ): ReadonlyMap<string, T> {
-  const entries = Object.entries(recordAt(value, field)).slice(0, mostEntries);
+  const entries = Object.entries(recordAt(value, field)).slice(0, readingBounds.agentReport.values);
   return new Map(
     entries.flatMap(([uid, entry]) => {
       const taken = isSourceUid(uid) ? read(entry) : undefined;

@@ -1,3 +1,4 @@
+import { excessIn, type JsonBounds } from "../../api/bounded-json.ts";
 import {
   aggregatedDiscovery,
   parseGroupDiscovery,
@@ -7,9 +8,10 @@ import {
 import { type Clock, sleep } from "../../runtime/clock.ts";
 import type { Logger } from "../../runtime/log.ts";
 import { SharedWait } from "../../runtime/shared-wait.ts";
+import type { TimeShare } from "../../runtime/time-share.ts";
 import { bodyOf } from "./response-body.ts";
 import { isKubeError, KubeError } from "./kube-error.ts";
-import type { RoundTripper } from "./transport.ts";
+import type { ApiRequest, ApiResponse, RoundTripper } from "./transport.ts";
 
 /** The resource of a kind, as in paths and RBAC rules. */
 export interface ServedKind {
@@ -58,11 +60,10 @@ export interface DiscoveryBounds {
    * what needs a refresh then fails at once, with the error of the last one.
    */
   readonly pauseMs: { readonly first: number; readonly longest: number };
-  /**
-   * Maximum share of time that the parsing of its documents takes: 4 MiB of JSON can take half a
-   * second, in which this process does nothing else.
-   */
-  readonly mostShare: number;
+  /** Of one document. */
+  readonly document: JsonBounds;
+  /** For the time that parsing them takes; a refresh waits when it is used up. */
+  readonly share: TimeShare;
 }
 
 /**
@@ -93,8 +94,6 @@ class CachedDiscovery implements Discovery {
   readonly #pause: FailurePause;
   #known: Known = { scopes: new Map(), kinds: new Map() };
   #lastBegan = -Infinity;
-  /** Time that the last refresh has spent on parsing. */
-  #parsingMs = 0;
   /** The refresh that reads now; a later call may not use it, and waits for the next one. */
   #reading: Promise<void> = Promise.resolve();
   #waiting: SharedWait<void> | undefined;
@@ -141,14 +140,14 @@ class CachedDiscovery implements Discovery {
   }
 
   async #refresh(): Promise<void> {
-    const { clock } = this.#deps;
+    const { clock, bounds } = this.#deps;
     await this.#reading.catch(() => undefined);
-    const early = this.#lastBegan + this.#spacingMs() - clock.monotonic();
+    const early = this.#lastBegan + spacingMs - clock.monotonic();
     if (early > 0 && !this.#pause.isOn) await sleep(early, { clock });
+    if (!this.#pause.isOn) await bounds?.share.caughtUp();
     this.#waiting = undefined;
     this.#pause.check();
     this.#lastBegan = clock.monotonic();
-    this.#parsingMs = 0;
     this.#reading = this.#read();
     await this.#reading;
   }
@@ -168,31 +167,27 @@ class CachedDiscovery implements Discovery {
     const { transport, bounds } = this.#deps;
     const call = { method: "GET", path, accept: aggregatedDiscovery } as const;
     const response = await transport.request(call);
-    const resources = this.#timed(() => parseGroupDiscovery(bodyOf(call, response)));
-    const most = bounds?.mostResources ?? Infinity;
-    const problem =
-      resources === undefined
-        ? "response is not an APIGroupDiscoveryList"
-        : resources.length > most
-          ? `the response has more than ${most} resources`
-          : undefined;
-    if (resources !== undefined && problem === undefined) return resources;
-    throw new KubeError(`GET ${path}: ${problem}`, { code: "ServerError", status: 0 });
+    const read = (): ReadDocument => readDocument(call, response, bounds);
+    const found = bounds === undefined ? read() : bounds.share.timed(read);
+    if (typeof found !== "string") return found;
+    throw new KubeError(`GET ${path}: ${found}`, { code: "ServerError", status: 0 });
   }
+}
 
-  #timed<T>(parse: () => T): T {
-    const { clock } = this.#deps;
-    const startedAt = clock.monotonic();
-    try {
-      return parse();
-    } finally {
-      this.#parsingMs += clock.monotonic() - startedAt;
-    }
-  }
+/** The resources in a document, or why it is not read. */
+type ReadDocument = readonly ServedResource[] | string;
 
-  #spacingMs(): number {
-    return Math.max(spacingMs, this.#parsingMs / (this.#deps.bounds?.mostShare ?? 1));
-  }
+function readDocument(
+  call: ApiRequest,
+  response: ApiResponse,
+  bounds: DiscoveryBounds | undefined,
+): ReadDocument {
+  const excess = bounds && excessIn(response.text, bounds.document);
+  if (excess !== undefined) return `the response has ${excess}`;
+  const resources = parseGroupDiscovery(bodyOf(call, response));
+  if (resources === undefined) return "response is not an APIGroupDiscoveryList";
+  const most = bounds?.mostResources ?? Infinity;
+  return resources.length > most ? `the response has more than ${most} resources` : resources;
 }
 
 /** Keeps a server that failed from being asked again at once, if it has bounds. */

@@ -7,7 +7,12 @@ import { watchGraceMs } from "./watch-times.ts";
 import { acceptOf, type ListOptions, listPath, readPage } from "./list-options.ts";
 import { objectPath } from "../client/paths.ts";
 import type { ApiRequest, Transport } from "../client/transport.ts";
-import { streamEvents, type WatchEvent, type WatchRequest } from "./watch-stream.ts";
+import {
+  streamEvents,
+  type WatchEvent,
+  type WatchLimits,
+  type WatchRequest,
+} from "./watch-stream.ts";
 
 /** The start and the limits of a watch. */
 export interface WatchStart {
@@ -51,22 +56,26 @@ const listSeconds = 3_600;
 /** Objects per page: few at first, then as many as fit into about 2 MB. */
 const pages = { first: 16, most: 500, bytes: 2_000_000 } as const;
 
-/** Creates a ListWatch over a transport; `mostBytes` bounds one event of a watch. */
-export function createListWatch(transport: Transport, clock: Clock, mostBytes?: number): ListWatch {
-  return new TransportListWatch(transport, clock, mostBytes);
+/** Creates a ListWatch over a transport; `limits` are for an API server that others run. */
+export function createListWatch(
+  transport: Transport,
+  clock: Clock,
+  limits?: WatchLimits,
+): ListWatch {
+  return new TransportListWatch(transport, clock, limits);
 }
 
 class TransportListWatch implements ListWatch {
   readonly #transport: Transport;
   readonly #clock: Clock;
-  readonly #mostBytes: number | undefined;
+  readonly #limits: WatchLimits | undefined;
   /** Whether lists are streamed; false after the API server rejected a streaming list. */
   #streamsLists = true;
 
-  constructor(transport: Transport, clock: Clock, mostBytes: number | undefined) {
+  constructor(transport: Transport, clock: Clock, limits: WatchLimits | undefined) {
     this.#transport = transport;
     this.#clock = clock;
-    this.#mostBytes = mostBytes;
+    this.#limits = limits;
   }
 
   async list(
@@ -221,7 +230,7 @@ class TransportListWatch implements ListWatch {
     onEvents: (events: readonly WatchEvent[]) => Promise<boolean>,
   ): Promise<void> {
     return streamEvents(request, onEvents, {
-      ...{ transport: this.#transport, clock: this.#clock, mostBytes: this.#mostBytes },
+      ...{ transport: this.#transport, clock: this.#clock, limits: this.#limits },
     });
   }
 }

@@ -1,7 +1,9 @@
+import { excessIn, type JsonBounds } from "../../api/bounded-json.ts";
 import { keyOf } from "../../api/object.ts";
 import { recordAt, stringAt } from "../../api/parse.ts";
 import { ByteCollector } from "../../runtime/byte-collector.ts";
 import type { Clock } from "../../runtime/clock.ts";
+import type { TimeShare } from "../../runtime/time-share.ts";
 import { KubeError, networkError } from "../client/kube-error.ts";
 import { acceptOf, type ListOptions, listPath } from "./list-options.ts";
 import type { ObjectHead } from "./raw-object.ts";
@@ -20,8 +22,16 @@ export interface WatchEvent {
 interface WatchStreamDeps {
   readonly transport: Pick<Transport, "stream">;
   readonly clock: Clock;
-  /** Maximum size of one event; default: that of an object in etcd. */
-  readonly mostBytes?: number | undefined;
+  /** For an API server that others run. */
+  readonly limits?: WatchLimits | undefined;
+}
+
+/** Limits for the events of an API server that others run. */
+export interface WatchLimits {
+  /** Of one event. */
+  readonly event: JsonBounds & { readonly bytes: number };
+  /** For the time that reading and parsing them takes; the watch waits when it is used up. */
+  readonly share: TimeShare;
 }
 
 /** Parameters of a watch, and the signal that ends it. */
@@ -43,7 +53,7 @@ export interface WatchRequest {
 export async function streamEvents(
   { selection, parameters, signal, openMs, silentMs, longestMs, onOpen }: WatchRequest,
   onEvents: (events: readonly WatchEvent[]) => Promise<boolean>,
-  { transport, clock, mostBytes }: WatchStreamDeps,
+  { transport, clock, limits }: WatchStreamDeps,
 ): Promise<void> {
   const ended = new AbortController();
   const stop = (): void => ended.abort();
@@ -66,8 +76,10 @@ export async function streamEvents(
     if (!("chunks" in answer)) throw refusalOf(call, answer);
     heard();
     onOpen?.();
-    for await (const lines of splitLines(answer.chunks, mostBytes)) {
-      if (await onEvents(lines.map((line) => eventOf(call, line)))) return;
+    const parse = parserOf(call, limits);
+    for await (const lines of splitLines(answer.chunks, limits?.event.bytes, limits?.share)) {
+      if (await onEvents(lines.map((line) => eventOf(line, parse)))) return;
+      await limits?.share.caughtUp(ended.signal);
       heard();
     }
   } finally {
@@ -86,34 +98,54 @@ const mostLineBytes = 16 * 1024 * 1024;
 
 /**
  * Splits a byte stream into whole lines, in the batches in which they arrive. Throws a KubeError
- * `Network` for a line that has not ended after `mostBytes`.
+ * `Network` for a line that has not ended after the maximum of bytes.
  */
 export async function* splitLines(
   chunks: StreamingResponse["chunks"],
-  mostBytes: number = mostLineBytes,
+  mostBytes = mostLineBytes,
+  share?: TimeShare,
 ): AsyncGenerator<readonly string[]> {
   const begun = new ByteCollector(mostBytes);
   for await (const chunk of chunks) {
-    const end = chunk.lastIndexOf(0x0a);
-    const rest = chunk.subarray(end + 1);
-    if (end !== -1) {
-      const bytes = Buffer.concat([begun.take(), chunk.subarray(0, end)]);
-      yield bytes.toString("utf8").split("\n");
-    }
-    if (!begun.add(rest))
-      throw new KubeError(`an event of the watch is larger than ${mostBytes} bytes`, {
-        code: "Network",
-        status: 0,
-      });
+    const split = (): readonly string[] => linesOf(begun, chunk);
+    const lines = share === undefined ? split() : share.timed(split);
+    if (lines.length > 0) yield lines;
+    if (!begun.add(chunk.subarray(chunk.lastIndexOf(lineEnd) + 1)))
+      throw badEvent(`is larger than ${mostBytes} bytes`);
   }
 }
 
+const lineEnd = 0x0a;
+
+function linesOf(begun: ByteCollector, chunk: Uint8Array): readonly string[] {
+  const end = chunk.lastIndexOf(lineEnd);
+  if (end === -1) return [];
+  const bytes = Buffer.concat([begun.take(), chunk.subarray(0, end)]);
+  return bytes.toString("utf8").split("\n");
+}
+
+function badEvent(problem: string): KubeError {
+  return new KubeError(`an event of the watch ${problem}`, { code: "Network", status: 0 });
+}
+
+type Parse = (line: string) => WatchEvent;
+
+function parserOf(call: ApiRequest, limits: WatchLimits | undefined): Parse {
+  if (limits === undefined) return (line) => parseEvent(call, line);
+  return (line) =>
+    limits.share.timed(() => {
+      const excess = excessIn(line, limits.event);
+      if (excess !== undefined) throw badEvent(`has ${excess}`);
+      return parseEvent(call, line);
+    });
+}
+
 /** Parses a line; one that shows the head of its object only when its object is read. */
-function eventOf(call: ApiRequest, line: string): WatchEvent {
+function eventOf(line: string, parse: Parse): WatchEvent {
   const head = headOf(line);
-  if (head === undefined) return parseEvent(call, line);
+  if (head === undefined) return parse(line);
   let parsed: WatchEvent | undefined;
-  const event = (): WatchEvent => (parsed ??= parseEvent(call, line));
+  const event = (): WatchEvent => (parsed ??= parse(line));
   return {
     head,
     get type() {

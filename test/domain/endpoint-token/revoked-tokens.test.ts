@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseMetadata, recordAt } from "../../../src/api/parse.ts";
+import { readingBounds } from "../../../src/api/reading-bounds.ts";
 import type { RevocationDecision } from "../../../src/domain/endpoint-token/revocation.ts";
 import {
   entryText,
@@ -12,7 +13,6 @@ import {
   revokedTokensLimits,
 } from "../../../src/domain/endpoint-token/revoked-tokens.ts";
 import type { Plan, Write } from "../../../src/domain/plan/plan.ts";
-import { mostRevoked } from "../../../src/tokens/revoked-list.ts";
 
 const now = Date.UTC(2026, 0, 1);
 const hour = 3_600_000;
@@ -161,7 +161,9 @@ describe("the plan of the revoked tokens", () => {
   });
 
   test("stores at most what a signed list may have", () => {
-    expect(revokedTokensLimits.entries * revokedTokensLimits.lists).toBe(mostRevoked);
+    expect(revokedTokensLimits.entries * revokedTokensLimits.lists).toBe(
+      readingBounds.revokedTokens.values,
+    );
   });
 });
 

@@ -1,9 +1,6 @@
 import { describe, expect, it } from "vitest";
-import {
-  longestTarget,
-  mostParameters,
-  readTarget,
-} from "../../../src/domain/gateway/request-target.ts";
+import { readingBounds } from "../../../src/api/reading-bounds.ts";
+import { readTarget } from "../../../src/domain/gateway/request-target.ts";
 
 const management = { kind: "management" } as const;
 
@@ -75,8 +72,8 @@ describe("the request target", () => {
     ["/kubernetes/management/api?a=%"],
     ["/kubernetes/management/api?a=1;b=2"],
     ["/kubernetes/management/api?a=#"],
-    [`/kubernetes/management/${"a".repeat(longestTarget)}`],
-    [`/kubernetes/management/api?a=1${"&".repeat(mostParameters)}`],
+    [`/kubernetes/management/${"a".repeat(readingBounds.requestTarget.bytes)}`],
+    [`/kubernetes/management/api?a=1${"&".repeat(readingBounds.requestTarget.values)}`],
   ])("rejects %j", (text) => {
     expect(readTarget(text).kind).toBe("malformed");
   });
@@ -99,7 +96,7 @@ describe("the request target", () => {
   });
 
   it("reads a query with as many parameters as kube-apiserver reads for certain", () => {
-    const query = `?a=1${"&".repeat(mostParameters - 1)}`;
+    const query = `?a=1${"&".repeat(readingBounds.requestTarget.values - 1)}`;
     expect(readTarget(`/kubernetes/management/api${query}`)).toMatchObject({ query });
   });
 

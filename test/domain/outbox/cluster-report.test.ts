@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { readingBounds } from "../../../src/api/reading-bounds.ts";
 import {
   type ClusterReport,
   emptyReport,
   isReason,
-  largestReport,
   parseReport,
   reportKey,
   reportText,
@@ -105,7 +105,7 @@ function large(count: number): ClusterReport {
 describe("a report that is too large leaves out", () => {
   const said = (count: number) => {
     const text = reportText(large(count));
-    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(largestReport);
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(readingBounds.agentReport.bytes);
     const { sources, done, unknown, problem } = parseReport(text);
     const kinds = (wanted: string): number =>
       [...sources.keys()].filter((uid) => uid.startsWith(wanted)).length;
@@ -169,7 +169,7 @@ describe("an untrusted text", () => {
   test.for([
     ...["", "null", "[]", "7", '"text"', "{", "{}", '{"format":2}', '{"format":"1"}'],
     ...['{"format":1}', '{"format":1,"sources":[],"done":7,"unknown":"x","problem":[]}'],
-    `{"format":1,"sources":{"a":["1",1]}}${" ".repeat(largestReport)}`,
+    `{"format":1,"sources":{"a":["1",1]}}${" ".repeat(readingBounds.agentReport.bytes)}`,
     "[".repeat(60_000),
     '{"format":1,"__proto__":{"sources":{"a":["1",1]}}}',
   ])("says nothing: %.60s", (text) => {
@@ -246,7 +246,7 @@ describe("an untrusted text", () => {
   test("has at most 2,048 sources, which with real uids need more bytes than there are", () => {
     const sources = Object.fromEntries(Array.from({ length: 3_000 }, (_, at) => [`u${at}`, ["1"]]));
     const text = JSON.stringify({ format: 1, sources });
-    expect(Buffer.byteLength(text)).toBeLessThan(largestReport);
+    expect(Buffer.byteLength(text)).toBeLessThan(readingBounds.agentReport.bytes);
     expect(parseReport(text).sources.size).toBe(2_048);
   });
 

@@ -3,6 +3,7 @@ import { aggregatedDiscovery } from "../../../src/api/discovery.ts";
 import { createDiscovery, type DiscoveryBounds } from "../../../src/kube/client/discovery.ts";
 import { KubeError } from "../../../src/kube/client/kube-error.ts";
 import type { ApiRequest } from "../../../src/kube/client/transport.ts";
+import { TimeShare } from "../../../src/runtime/time-share.ts";
 import { collectGarbage } from "../../support/collect-garbage.ts";
 import { recordingLog } from "../../support/recording-log.ts";
 import { settled, TestClock } from "../../support/test-clock.ts";
@@ -43,7 +44,10 @@ const apps = {
 };
 
 /** Discovery over documents that a test changes; the tests of the webhook use a real API server. */
-function served({ fails = false, bounds }: { fails?: boolean; bounds?: DiscoveryBounds } = {}) {
+function served({
+  fails = false,
+  bounds,
+}: { fails?: boolean; bounds?: Omit<DiscoveryBounds, "share"> } = {}) {
   const documents = new Map<string, object>([
     ["/api", core],
     ["/apis", list(apps)],
@@ -73,7 +77,12 @@ function served({ fails = false, bounds }: { fails?: boolean; bounds?: Discovery
     standing,
     clock,
     lines: log.lines,
-    discovery: createDiscovery({ transport, clock, log, ...(bounds && { bounds }) }),
+    discovery: createDiscovery({
+      ...{ transport, clock, log },
+      ...(bounds && {
+        bounds: { ...bounds, share: new TimeShare({ share: 0.02, savedMs: 0 }, clock) },
+      }),
+    }),
   };
 }
 
@@ -202,7 +211,10 @@ test.each<[string, (documents: Map<string, object>, standing: { fails: boolean }
 });
 
 describe("the discovery of an API server that others run", () => {
-  const bounds = { mostResources: 3, pauseMs: { first: 5_000, longest: 60_000 }, mostShare: 0.02 };
+  const bounds = {
+    ...{ mostResources: 3, pauseMs: { first: 5_000, longest: 60_000 } },
+    document: { values: 100, depth: 10 },
+  };
   const some = (count: number) =>
     list({
       metadata: { name: "many.example" },
@@ -226,6 +238,17 @@ describe("the discovery of an API server that others run", () => {
     });
     expect(discovery.known("many.example", "r2")).toBe("Cluster");
     expect(lines.map(({ fields }) => fields["error"])).toEqual([await found]);
+  });
+
+  test.each([
+    ["more than 100 values", some(50)],
+    ["more than 10 levels", JSON.parse(`${"[".repeat(11)}${"]".repeat(11)}`) as object],
+  ])("does not parse a document with %s", async (excess, document) => {
+    const { discovery, documents } = served({ bounds });
+    documents.set("/apis", document);
+    await expect(discovery.find("many.example", "r2")).rejects.toThrow(
+      `GET /apis: the response has ${excess}`,
+    );
   });
 
   test("keeps no name of more than 253 characters", async () => {
@@ -256,7 +279,7 @@ describe("the discovery of an API server that others run", () => {
     standing.parsingMs = 50;
     await discovery.find("", "secrets");
     const found = discovery.find("", "nothing");
-    await clock.run(4_800);
+    await clock.run(4_900);
     expect(asked).toHaveLength(2);
     await clock.run(100);
     expect([await found, asked.length]).toEqual(["Unknown", 4]);

@@ -4,8 +4,9 @@ import { mostOwnResponseBytes } from "../../../src/kube/client/exchange.ts";
 import { createListWatch } from "../../../src/kube/informer/list-watch.ts";
 import { createTransport } from "../../../src/kube/client/transport.ts";
 import { splitLines } from "../../../src/kube/informer/watch-stream.ts";
+import { TimeShare } from "../../../src/runtime/time-share.ts";
 import { type EndlessBody, mostBuffered, writeEndlessly } from "../../support/endless-body.ts";
-import { TestClock } from "../../support/test-clock.ts";
+import { settled, TestClock } from "../../support/test-clock.ts";
 import { startPeer } from "../socket-peer.ts";
 
 const closing: (() => Promise<void>)[] = [];
@@ -41,7 +42,13 @@ async function over(...events: readonly string[]) {
     () => peer.close(),
     () => transport.close(),
   );
-  return { bodies, clock, listWatch: createListWatch(transport, clock) };
+  const share = new TimeShare({ share: 0.1, savedMs: 250 }, clock);
+  const limits = { event: { bytes: mib, values: 40, depth: 20 }, share };
+  return {
+    ...{ bodies, clock, share },
+    listWatch: createListWatch(transport, clock),
+    limited: createListWatch(transport, clock, limits),
+  };
 }
 
 const tooLarge = {
@@ -86,4 +93,36 @@ async function linesOf(...texts: readonly string[]): Promise<readonly string[]> 
 test("a line may be as long as the maximum, and no longer", async () => {
   expect(await linesOf("aaaa", "\nb")).toEqual(["aaaa"]);
   await expect(linesOf("aaaa", "a", "\nb")).rejects.toThrow("larger than 4 bytes");
+});
+
+test("a watch with limits fails at an event of more values or levels than the maximum", async () => {
+  for (const [annotations, excess] of [
+    [JSON.stringify(Array.from({ length: 50 }, () => ({}))), "more than 40 values"],
+    [`${"[".repeat(21)}${"]".repeat(21)}`, "more than 20 levels"],
+  ] as const) {
+    const { limited } = await over(`{"type":"ADDED","object":{"metadata":${annotations}}}\n`);
+    const ended = limited.list(selection, new AbortController().signal, async () => {});
+    await expect(ended).rejects.toMatchObject({
+      ...{ code: "Network", message: `an event of the watch has ${excess}` },
+    });
+  }
+});
+
+test("a watch with limits reads no more than its share, and goes on when it has caught up", async () => {
+  const event = `{"type":"ADDED","object":{"metadata":{"name":"a"}}}\n`;
+  const { clock, share, limited } = await over(event);
+  const batches: number[] = [];
+  const ended = limited
+    .list(selection, new AbortController().signal, async (events) => {
+      batches.push(events.length);
+      if (events.length > 0) share.timed(() => clock.advance(350));
+    })
+    .catch((error: unknown) => error);
+  while (batches.length === 0) await settled();
+  await clock.run(999);
+  expect(share.pausedUntil).toBe(1_350);
+  await clock.run(1);
+  expect(await ended).toMatchObject({
+    message: `an event of the watch is larger than ${mib} bytes`,
+  });
 });

@@ -2,7 +2,12 @@ import { components, labels, ownObjects } from "../../../api/names.ts";
 import type { Metadata } from "../../../api/object.ts";
 import { parseLatchkeyMetadata, recordAt, stringAt, stringMapAt } from "../../../api/parse.ts";
 import { type Resource, resources } from "../../../api/resources.ts";
-import { type ObservedCluster, renewalIn } from "../../../domain/outbox/cluster-overview.ts";
+import { clustersNamespace } from "../../../domain/gateway/connected-cluster.ts";
+import {
+  type ObservedCluster,
+  renewalIn,
+  throttledReason,
+} from "../../../domain/outbox/cluster-overview.ts";
 import { parseReport, reportKey } from "../../../domain/outbox/cluster-report.ts";
 import { connectedCluster, secretsByCluster } from "../../../domain/outbox/connected-clusters.ts";
 import {
@@ -25,8 +30,14 @@ export async function readClusters(
   const names = new Set([...secrets.found.keys(), ...left.found]);
   const clusters = await observeClusters([...names].toSorted(), secrets.found, cluster);
   // Names without a Secret are those of an outbox that is left only if the Secrets were listed.
-  const missing = [...secrets.missing, ...left.missing, ...clusters.missing];
-  return { found: secrets.missing.length > 0 ? [] : clusters.found, missing };
+  const throttled = await throttledUids(cluster);
+  const all = [secrets, left, clusters, throttled];
+  const found = clusters.found.map((observed) => {
+    const uid = secrets.found.get(observed.name)?.uid ?? "";
+    return { ...observed, isThrottled: throttled.found.has(uid) };
+  });
+  const missing = all.flatMap((read) => read.missing);
+  return { found: secrets.missing.length > 0 ? [] : found, missing };
 }
 
 /** Reads these clusters, whether they exist or not; all that are connected for `*`. */
@@ -47,6 +58,17 @@ type SecretsByName = ReadonlyMap<string, Metadata>;
 async function connectedSecrets(cluster: Cluster): Promise<Readable<SecretsByName>> {
   const { found, missing } = await readClusterSecrets(cluster);
   return { found: secretsByCluster(found), missing };
+}
+
+/** The uids of the Secrets of which an Event says that their cluster is throttled. */
+async function throttledUids({ select }: Cluster): Promise<Readable<ReadonlySet<string>>> {
+  const resource = resources.events;
+  const fieldSelector = `reason=${throttledReason}`;
+  const options = { resource, namespace: clustersNamespace, fieldSelector };
+  const right = { verb: "list", resource, namespace: clustersNamespace } as const;
+  const { found, missing } = await readWith(right, () => select(options), []);
+  const uids = found.map((raw) => stringAt(recordAt(raw, "regarding"), "uid") ?? "");
+  return { found: new Set(uids), missing };
 }
 
 /** The names of the clusters that have the namespace of an outbox. */
