@@ -8,6 +8,7 @@ import {
 } from "./bench-fixture.ts";
 import { headRows } from "./heads.ts";
 import { execRows } from "./gateway-exec.ts";
+import { clusterRows } from "./gateway-clusters.ts";
 import { floodRow } from "./gateway-floods.ts";
 import { garbageRow, mintRow } from "./gateway-keys.ts";
 import { neighbourRows } from "./gateway-neighbours.ts";
@@ -53,6 +54,10 @@ export async function gateway({ fixture, size: { gateway: size }, report }: Benc
     fixture.say("a user beside others");
     report(await neighbourRows(fixture, running, { ...paths, requests: size.lists }));
     report([await floodRow(fixture, running, { ...paths, requests: size.small })]);
+  });
+  await measured(async ({ gateway: running }) => {
+    fixture.say("a user beside connected clusters");
+    report(await clusterRows(fixture, running, { ...paths, requests: size.small }));
   });
   report(await headRows());
 }

@@ -1,7 +1,11 @@
+import { setTimeout } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
+import { parseScopeLimit } from "../../src/api/scope.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
+import { connectedPolicies } from "../../src/domain/gateway/connected-policy.ts";
 import { connectCluster, largeAnswers } from "../../src/gateway/connect-cluster.ts";
 import { Yielder } from "../../src/runtime/yielder.ts";
+import { shippedPolicy } from "../support/connected-policies.ts";
 import { type EndlessBody, mostBuffered, writeEndlessly } from "../support/endless-body.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
@@ -13,8 +17,8 @@ afterEach(async () => {
 });
 
 /** The ways of one gateway to clusters. */
-function gateway() {
-  const [clock, log, large] = [new TestClock(), recordingLog(), largeAnswers()];
+function gateway(clock = new TestClock()) {
+  const [log, large] = [recordingLog(), largeAnswers()];
   return {
     ...{ clock, shares: large, lines: log.lines },
     connect: async (onRequest?: (arrival: ReceivedRequest) => void) => {
@@ -212,4 +216,71 @@ test("a cluster that does not answer is not reachable after 10 s", async () => {
   await settled();
   await clock.run(10_000);
   expect(await answered).toBe(false);
+});
+
+/** A clock that goes on by a millisecond whenever it is read, while it is slow. */
+class SlowClock extends TestClock {
+  isSlow = false;
+
+  override monotonic(): number {
+    if (this.isSlow) this.advance(1);
+    return super.monotonic();
+  }
+}
+
+describe("events of a connected cluster", () => {
+  const { policy, binding } = shippedPolicy(
+    connectedPolicies.projectAssignment.name,
+    "2025-01-01T00:00:00Z",
+  );
+  const limit = parseScopeLimit({ projects: [{ project: "web" }] });
+  const eventOf = (annotations: string): string =>
+    `{"type":"ADDED","object":{"metadata":{"name":"a","uid":"u","resourceVersion":"1","annotations":${annotations}}}}\n`;
+
+  /** Has the namespaces of a cluster followed that sends them so. */
+  async function following(clock: TestClock, send: (answer: ReceivedRequest["answer"]) => void) {
+    const all = gateway(clock);
+    const { cluster } = await all.connect(({ url = "", answer }) => {
+      if (url.includes("/namespaces?")) return send(answer);
+      const object = url.includes("bindings/") ? binding : policy;
+      return void answer.end(JSON.stringify(object));
+    });
+    void cluster.locations.decided([limit]);
+    return { cluster, lines: all.lines };
+  }
+
+  test.each([
+    ["more than 50000 values", `[${"{},".repeat(50_000)}{}]`],
+    ["more than 32 levels", `${"[".repeat(300_000)}${"]".repeat(300_000)}`],
+  ])("with %s are not parsed, and labels do not count", async (excess, annotations) => {
+    const { cluster, lines } = await following(new TestClock(), (answer) => {
+      answer.write(eventOf(annotations));
+    });
+    const said = (): boolean =>
+      JSON.stringify(lines).includes(`an event of the watch has ${excess}`);
+    while (!said()) await settled();
+    expect([cluster.locations.areTrusted, cluster.isThrottled]).toEqual([false, false]);
+  });
+
+  test("without end wait when a tenth of the time is used up", async () => {
+    const clock = new SlowClock();
+    const bodies: EndlessBody[] = [];
+    const { cluster } = await following(clock, (answer) => {
+      clock.isSlow = true;
+      bodies.push(writeEndlessly(answer, eventOf("{}")));
+    });
+    while (!cluster.isThrottled) await settled();
+    clock.isSlow = false;
+    expect(clock.monotonic()).toBeGreaterThan(250);
+    const [body] = bodies;
+    let before = -1;
+    while (before !== body?.written()) {
+      before = body?.written() ?? 0;
+      await setTimeout(100);
+    }
+    expect(before).toBeLessThan(8 * mib + mostBuffered);
+    // A tenth of the time pays for what it took.
+    await clock.run(60_000 + 10 * clock.monotonic());
+    expect(cluster.isThrottled).toBe(false);
+  });
 });
