@@ -38,7 +38,7 @@ export const readingBounds = {
    */
   clusterEvent: { bytes: 2 * mib, values: 50_000, depth: 32 },
   /** The policy latchkey-outbox rejects a larger one. Values are entries of each kind. */
-  agentReport: { bytes: 64 * kib, values: 2_048 },
+  agentReport: { bytes: 64 * kib, values: 2_048, depth: 8 },
   issuerKeys: { bytes: 64 * kib, values: 32 },
   /** 256 KiB of JSON have 350,000 characters in base64url. */
   issuerRoles: { bytes: 512 * kib },

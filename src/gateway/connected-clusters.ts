@@ -83,6 +83,8 @@ export class ConnectedClusters {
   readonly #deps: ConnectedClustersDeps;
   readonly #informer: Informer<ClusterSecret>;
   readonly #connections = new Map<string, Connection>();
+  /** The hour of the last Event about each throttled cluster. */
+  readonly #throttledIn = new Map<string, number>();
 
   constructor(deps: ConnectedClustersDeps) {
     this.#deps = deps;
@@ -138,8 +140,9 @@ export class ConnectedClusters {
   /** Says in an Event, once an hour, that a cluster is throttled. */
   reportThrottled(name: string): void {
     const secret = currentOf(this.#informer.store.by(nameIndex, name));
-    if (secret === undefined) return;
     const hour = Math.floor(this.#deps.clock.now() / 3_600_000);
+    if (secret === undefined || this.#throttledIn.get(name) === hour) return;
+    this.#throttledIn.set(name, hour);
     const note = `${throttledText(clusterOfSecret(secret.metadata) ?? name)}.`;
     this.#report(secret, throttledReason, note, String(hour));
   }
@@ -209,6 +212,7 @@ export class ConnectedClusters {
     const isCurrent = current?.kubeconfig?.kind === "access" && open?.digest === current.digest;
     if (open !== undefined && !isCurrent) {
       this.#connections.delete(name);
+      this.#throttledIn.delete(name);
       void open.upstream.close();
     }
     for (const secret of secrets) {

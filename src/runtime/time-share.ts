@@ -39,9 +39,14 @@ export class TimeShare {
     try {
       return work();
     } finally {
-      this.#pay();
-      this.#debtMs += this.#clock.monotonic() - began;
+      this.spend(this.#clock.monotonic() - began);
     }
+  }
+
+  /** Counts work of so many milliseconds. */
+  spend(ms: number): void {
+    this.#pay();
+    this.#debtMs += ms;
   }
 
   /** Resolves when the work so far is within the share, or the signal aborts. */

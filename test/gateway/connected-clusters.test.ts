@@ -52,7 +52,7 @@ async function clustersOf(...secrets: readonly ReturnType<typeof secret>[]) {
   void clusters.run(stop.signal);
   await clusters.synced;
   await settled();
-  return { clusters, events, listWatch };
+  return { clusters, clock, events, listWatch };
 }
 
 test("a cluster without a kubeconfig is not there, and no Event is about it", async () => {
@@ -100,4 +100,16 @@ test("a cluster leaves when its kubeconfig does", async () => {
   listWatch.emit("secrets", "MODIFIED", secret("east", {}));
   await settled();
   expect([clusters.find("cluster/east"), clusters.names(), events]).toEqual([undefined, [], []]);
+});
+
+test("an Event says once an hour that a cluster is throttled", async () => {
+  const { clusters, clock, events } = await clustersOf(
+    secret("east", { kubeconfig: base64(kubeconfig) }),
+  );
+  for (const name of ["cluster/east", "cluster/east", "cluster/west"])
+    clusters.reportThrottled(name);
+  expect(events).toEqual(["ClusterThrottled east"]);
+  await clock.run(3_600_000);
+  clusters.reportThrottled("cluster/east");
+  expect(events).toEqual(["ClusterThrottled east", "ClusterThrottled east"]);
 });

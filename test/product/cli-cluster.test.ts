@@ -317,6 +317,33 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey cluster", () => {
     });
   });
 
+  it("list says of which cluster an Event says that it is throttled", async () => {
+    const name = unique("throttled");
+    await cluster(["connect", name]);
+    const { metadata } = await api.get(secretPath(name));
+    const namespace = "latchkey-clusters";
+    await api.create(`/apis/events.k8s.io/v1/namespaces/${namespace}/events`, {
+      metadata: { name },
+      ...{ reason: "ClusterThrottled", type: "Warning", action: "Reconcile", note: "too much" },
+      ...{ reportingController: "management.service/latchkey", reportingInstance: "gateway" },
+      eventTime: new Date().toISOString().replace("Z", "000Z"),
+      regarding: { apiVersion: "v1", kind: "Secret", namespace, name, uid: metadata.uid },
+    });
+    const { code, stdout } = await cluster(["list"]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(new RegExp(`^${name} .* ClusterUnreachable: `, "m"));
+    await api.merge(leasePath(name), {
+      spec: { renewTime: new Date().toISOString().replace("Z", "000Z") },
+    });
+    const { stdout: beating } = await cluster(["list"]);
+    expect(beating).toMatch(
+      new RegExp(
+        `^${name} .* ClusterThrottled: Cluster "${name}" sends more than .* often\\.?$`,
+        "m",
+      ),
+    );
+  });
+
   it.each(["9999-01-01T00:00:00.000000Z", "2000-01-01T00:00:00.000000Z"])(
     "list counts a heartbeat from the write of the Lease, also if the agent says %s",
     async (renewTime) => {

@@ -37,6 +37,7 @@ const healthy: Series = {
   'latchkey_outbox_secrets{cluster="east",instance="a"}': constant(40),
   'latchkey_outbox_secrets{cluster="new",instance="a"}': constant(0),
   'latchkey_outbox_withdrawals{cluster="east",instance="a"}': "0x30 3x5 0x85",
+  'latchkey_policy_shipped{policy="latchkey-outbox",instance="a"}': constant(1),
   'latchkey_published_roles{state="published",instance="a"}': constant(4),
   'latchkey_published_roles{state="too-large",instance="a"}': constant(0),
   'latchkey_gateway_requests_total{verb="get",code="502",instance="a"}': "0+1x120",
@@ -84,6 +85,9 @@ const faults: Readonly<Record<string, Series>> = {
   },
   LatchkeyWithdrawalsWait: {
     'latchkey_outbox_withdrawals{cluster="east",instance="a"}': constant(3),
+  },
+  LatchkeyPolicyChanged: {
+    'latchkey_policy_shipped{policy="latchkey-outbox",instance="a"}': constant(0),
   },
   LatchkeyRolesLeftOut: {
     'latchkey_published_roles{state="too-large",instance="a"}': constant(2),

@@ -84,11 +84,10 @@ export function currentReport(
     .find(({ seen }) => seen === resourceVersion);
 }
 
+type ClusterState = ReasonAndMessage & { readonly state: Verdict };
+
 /** The state of a cluster as a whole, the first problem alone. */
-export function clusterState(
-  observed: ObservedCluster,
-  now: number,
-): ReasonAndMessage & { readonly state: Verdict } {
+export function clusterState(observed: ObservedCluster, now: number): ClusterState {
   const { name, connected } = observed;
   if (connected === undefined)
     return {
@@ -99,14 +98,18 @@ export function clusterState(
     };
   const agent = agentOf(observed, now);
   const isClosed = connected.projects.length === 0;
+  const throttled = observed.isThrottled === true ? throttledState(name) : undefined;
   const obstacle = outboxObstacle(observed) ?? agentObstacle(agent);
   if (obstacle !== undefined) {
     const text = obstacleText(obstacle, { ...observed, agent });
-    const state = obstacle === "outbox-missing" && isClosed ? "info" : "problem";
-    return { state, reason: text.reason, message: obstacleMessage(text) };
+    const isExpected = obstacle === "outbox-missing" && isClosed;
+    if (!isExpected || throttled === undefined)
+      return {
+        ...{ state: isExpected ? "info" : "problem", reason: text.reason },
+        message: obstacleMessage(text),
+      };
   }
-  if (observed.isThrottled === true)
-    return { state: "problem", reason: throttledReason, message: `${throttledText(name)}.` };
+  if (throttled !== undefined) return throttled;
   return isClosed
     ? {
         ...{ state: "info", reason: "ProjectNotLetIn" },
@@ -118,6 +121,10 @@ export function clusterState(
         ...{ state: "ok", reason: "Synced" },
         message: `The agent of cluster "${name}" reports${aheadText(observed, now)}.`,
       };
+}
+
+function throttledState(name: string): ClusterState {
+  return { state: "problem", reason: throttledReason, message: `${throttledText(name)}.` };
 }
 
 /** Decides nothing: the clock of the agent is that of another administrator. */

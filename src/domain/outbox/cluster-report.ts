@@ -1,6 +1,7 @@
 import type { Reason } from "../../api/conditions.ts";
 import type { ObjectRef } from "../../api/object.ts";
 import { numberAt, recordAt, stringAt } from "../../api/parse.ts";
+import { excessIn } from "../../api/bounded-json.ts";
 import { readingBounds } from "../../api/reading-bounds.ts";
 import { isSourceUid, outboxName, placeIn } from "./outbox-names.ts";
 
@@ -150,7 +151,9 @@ function fitted(bytes: number) {
  * out, and sentences are cut and have no control characters.
  */
 export function parseReport(text: string): ClusterReport {
-  if (Buffer.byteLength(text) > readingBounds.agentReport.bytes) return emptyReport;
+  const { bytes, depth } = readingBounds.agentReport;
+  if (Buffer.byteLength(text) > bytes || excessIn(text, { values: bytes, depth }) !== undefined)
+    return emptyReport;
   const read = jsonOf(text);
   if (numberAt(read, "format") !== format) return emptyReport;
   const problem = recordAt(read, "problem");

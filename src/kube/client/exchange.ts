@@ -76,6 +76,16 @@ export function exchange(
   return handler.response;
 }
 
+/** Informational responses (RFC 9110, section 15.2) before the response; API servers send none. */
+export const mostInformational = 16;
+
+/** The peer sends informational responses without end. */
+export class TooManyInformational extends Error {
+  constructor() {
+    super(`more than ${mostInformational} informational responses`);
+  }
+}
+
 class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #options: ExchangeOptions;
   readonly #outcome = Promise.withResolvers<CompleteResponse>();
@@ -83,6 +93,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #stopClock: Cancel;
   #status = 0;
   #retryAfter: string | undefined;
+  #informational = 0;
   #controller: Dispatcher.DispatchController | undefined;
   /** Why the exchange ended before its response. */
   #failure: Error | undefined;
@@ -112,6 +123,11 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
+    if (status < 200) {
+      this.#informational += 1;
+      if (this.#informational > mostInformational) this.#fail(new TooManyInformational());
+      return;
+    }
     [this.#status, this.#retryAfter] = [status, firstOf(headers["retry-after"])];
     const { mostBytes } = this.#options;
     if (Number(firstOf(headers["content-length"])) > mostBytes)

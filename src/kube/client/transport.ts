@@ -7,7 +7,14 @@ import type { BodyLimiter } from "./body-limiter.ts";
 import type { Credentials } from "../credentials/credentials.ts";
 import { bodySize, encodeBody } from "./request-body.ts";
 import { KubeError, networkError } from "./kube-error.ts";
-import { exchange, type LargeResponses, ResponseTooLarge, readRefusal } from "./exchange.ts";
+import {
+  exchange,
+  type LargeResponses,
+  mostInformational,
+  readRefusal,
+  ResponseTooLarge,
+  TooManyInformational,
+} from "./exchange.ts";
 import { createTlsConnector } from "./tls-connector.ts";
 import type { Yielder } from "../../runtime/yielder.ts";
 
@@ -172,11 +179,17 @@ class PooledTransport implements Transport {
 
   async #open(call: ApiRequest): Promise<StreamingResponse | ApiResponse> {
     const authorization = await this.#options.credentials.authorization();
+    const stop = new AbortController();
+    let informational = 0;
     const { statusCode, body } = await this.#watches.request({
       method: call.method,
       path: this.#prefix + call.path,
       headers: headersOf(call, authorization),
-      ...(call.signal === undefined ? {} : { signal: call.signal }),
+      signal: call.signal === undefined ? stop.signal : AbortSignal.any([call.signal, stop.signal]),
+      onInfo() {
+        informational += 1;
+        if (informational > mostInformational) stop.abort(new TooManyInformational());
+      },
     });
     if (statusCode === 200) return { status: statusCode, chunks: body };
     // Read at once; otherwise its socket would stay open.

@@ -77,9 +77,9 @@ export async function streamEvents(
     heard();
     onOpen?.();
     const parse = parserOf(call, limits);
-    for await (const lines of splitLines(answer.chunks, limits?.event.bytes, limits?.share)) {
+    const pace = limits && { share: limits.share, signal: ended.signal };
+    for await (const lines of splitLines(answer.chunks, limits?.event.bytes, pace)) {
       if (await onEvents(lines.map((line) => eventOf(line, parse)))) return;
-      await limits?.share.caughtUp(ended.signal);
       heard();
     }
   } finally {
@@ -103,18 +103,29 @@ const mostLineBytes = 16 * 1024 * 1024;
 export async function* splitLines(
   chunks: StreamingResponse["chunks"],
   mostBytes = mostLineBytes,
-  share?: TimeShare,
+  pace?: ReadingPace,
 ): AsyncGenerator<readonly string[]> {
   const begun = new ByteCollector(mostBytes);
   for await (const chunk of chunks) {
     const split = (): readonly string[] => linesOf(begun, chunk);
-    const lines = share === undefined ? split() : share.timed(split);
+    const lines = pace === undefined ? split() : pace.share.timed(split);
     if (lines.length > 0) yield lines;
+    pace?.share.spend(chunkMs);
+    await pace?.share.caughtUp(pace.signal);
     if (!begun.add(chunk.subarray(chunk.lastIndexOf(lineEnd) + 1)))
       throw badEvent(`is larger than ${mostBytes} bytes`);
   }
 }
 
+/** How fast a stream is read. */
+interface ReadingPace {
+  readonly share: TimeShare;
+  /** Ends a pause. */
+  readonly signal: AbortSignal;
+}
+
+/** What undici and the stream take for a chunk, which may have a single byte. */
+const chunkMs = 0.02;
 const lineEnd = 0x0a;
 
 function linesOf(begun: ByteCollector, chunk: Uint8Array): readonly string[] {

@@ -250,6 +250,14 @@ describe("an untrusted text", () => {
     expect(parseReport(text).sources.size).toBe(2_048);
   });
 
+  test("is empty if it has more than 8 levels", () => {
+    const nested = (levels: number) =>
+      `{"format":1,"sources":{"a":["1"]},"more":${"[".repeat(levels)}${"]".repeat(levels)}}`;
+    expect(parseReport(nested(7)).sources.size).toBe(1);
+    expect(parseReport(nested(8))).toEqual(emptyReport);
+    expect(parseReport(nested(30_000))).toEqual(emptyReport);
+  });
+
   test("whatever it is, has bounded numbers, reasons and sentences", () => {
     fc.assert(
       fc.property(

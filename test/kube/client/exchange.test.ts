@@ -232,3 +232,13 @@ describe("large responses", () => {
     expect(await third).toMatchObject({ text: many });
   });
 });
+
+test("that follows 16 informational responses arrives, and fails for more of them", async () => {
+  const { send, peer } = await over(({ url, answer }) => {
+    for (let sent = 0; sent < Number(url.slice(1)); sent += 1) answer.writeProcessing();
+    answer.end("done");
+  });
+  expect(await send("/16")).toMatchObject({ status: 200, text: "done" });
+  await expect(send("/17")).rejects.toThrow("more than 16 informational responses");
+  expect(peer.arrivals).toHaveLength(2);
+});

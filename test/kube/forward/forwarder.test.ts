@@ -202,6 +202,10 @@ describe("an answer", () => {
     ["101", "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"],
     ["two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}"],
     ["no HTTP", "SSH-2.0-OpenSSH\r\n\r\n"],
+    [
+      "behind 17 interim ones",
+      `${"HTTP/1.1 102 Processing\r\n\r\n".repeat(17)}HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}`,
+    ],
     ["a head of 17 KB", `HTTP/1.1 200 OK\r\nX: ${"a".repeat(17_000)}\r\n\r\n`],
   ])("that is %s is none", async (_what, bytes) => {
     const setup = await started();

@@ -17,18 +17,10 @@ afterEach(async () => {
 const mib = 1024 * 1024;
 const selection = { resource: resources.secrets };
 
-/** Lists and watches of an API server whose events are these texts, and then one without an end. */
-async function over(...events: readonly string[]) {
-  const bodies: EndlessBody[] = [];
-  const peer = await startPeer(({ answer }) => {
-    answer.writeHead(200);
-    for (const event of events) answer.write(event);
-    bodies.push(writeEndlessly(answer, "x"));
-  });
-  const clock = new TestClock();
+function listWatchOf(server: string, clock: TestClock) {
   const transport = createTransport({
     credentials: {
-      server: peer.url,
+      server,
       tls: { rejectUnauthorized: true },
       authorization: () => Promise.resolve(undefined),
       forget() {},
@@ -38,6 +30,19 @@ async function over(...events: readonly string[]) {
     timeoutMs: 10_000,
     mostBytes: mostOwnResponseBytes,
   });
+  return { transport, listWatch: createListWatch(transport, clock) };
+}
+
+/** Lists and watches of an API server whose events are these texts, and then one without an end. */
+async function over(...events: readonly string[]) {
+  const bodies: EndlessBody[] = [];
+  const peer = await startPeer(({ answer }) => {
+    answer.writeHead(200);
+    for (const event of events) answer.write(event);
+    bodies.push(writeEndlessly(answer, "x"));
+  });
+  const clock = new TestClock();
+  const { transport, listWatch } = listWatchOf(peer.url, clock);
   closing.push(
     () => peer.close(),
     () => transport.close(),
@@ -46,7 +51,7 @@ async function over(...events: readonly string[]) {
   const limits = { event: { bytes: mib, values: 40, depth: 20 }, share };
   return {
     ...{ bodies, clock, share },
-    listWatch: createListWatch(transport, clock),
+    listWatch,
     limited: createListWatch(transport, clock, limits),
   };
 }
@@ -120,9 +125,39 @@ test("a watch with limits reads no more than its share, and goes on when it has 
     .catch((error: unknown) => error);
   while (batches.length === 0) await settled();
   await clock.run(999);
-  expect(share.pausedUntil).toBe(1_350);
-  await clock.run(1);
+  expect(share.pausedUntil).toBeCloseTo(1_350, 0);
+  await clock.run(2);
   expect(await ended).toMatchObject({
     message: `an event of the watch is larger than ${mib} bytes`,
   });
+});
+
+test("a list fails for more than 16 informational responses", async () => {
+  const peer = await startPeer(({ answer }) => {
+    for (let sent = 0; sent < 17; sent += 1) answer.writeProcessing();
+    answer.end("");
+  });
+  const { listWatch, transport } = listWatchOf(peer.url, new TestClock());
+  closing.push(
+    () => peer.close(),
+    () => transport.close(),
+  );
+  const listed = listWatch.list(selection, new AbortController().signal, async () => {});
+  await expect(listed).rejects.toMatchObject({ code: "Network" });
+  expect(peer.arrivals).toHaveLength(1);
+});
+
+test("chunks of one byte count for the share, whatever they are part of", async () => {
+  const clock = new TestClock();
+  const share = new TimeShare({ share: 0.1, savedMs: 0.1 }, clock);
+  const pace = { share, signal: new AbortController().signal };
+  const chunks = Array.from({ length: 100 }, () => Buffer.from("x"));
+  const read = (async () => {
+    for await (const lines of splitLines(chunks, 1_000, pace)) expect(lines).toEqual([]);
+  })();
+  // 100 chunks of 20 us each, less what is saved up, at a tenth of the time.
+  await clock.run(18);
+  expect(clock.pending).toBe(1);
+  await clock.run(2);
+  await read;
 });
