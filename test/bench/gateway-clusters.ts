@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { setTimeout } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 import { connectedPolicies } from "../../src/domain/gateway/connected-policy.ts";
 import { clustersNamespace } from "../../src/domain/gateway/connected-cluster.ts";
 import { post } from "../support/bare-client.ts";
@@ -38,10 +38,8 @@ export async function clusterRows(
   await latencies();
   const ceiling = percentile(await latencies(), 0.99);
   const rows: Row[] = [];
-  for (const [name, event] of Object.entries(hostileEvents)) {
-    const cluster = await playedCluster(fixture, `hostile-${rows.length}`, (answer) =>
-      endlessly(answer, event),
-    );
+  for (const [name, send] of Object.entries(hostileStreams)) {
+    const cluster = await playedCluster(fixture, `hostile-${rows.length}`, send);
     await through(cluster, ways.http1, "web");
     const beside = await latencies();
     rows.push(
@@ -56,26 +54,39 @@ export async function clusterRows(
   return rows;
 }
 
-/** Events about namespaces that cost the most. */
-const hostileEvents = {
-  "events of 1.8 MB of objects": eventOf({ annotations: {} }, `[${"{},".repeat(600_000)}{}]`),
-  "events of 0.8 MB of brackets": eventOf(
-    { annotations: {} },
-    `${"[".repeat(400_000)}${"]".repeat(400_000)}`,
-  ),
-  "small events": eventOf({ labels: { [project]: "web" } }, "[]"),
-} as const;
+/** What an API server can send instead of events that cost little, without end. */
+const hostileStreams: Readonly<Record<string, (answer: ServerResponse) => Promise<void>>> = {
+  "events of 1.8 MB of objects": floodOf(`[${"{},".repeat(600_000)}{}]`),
+  "events of 0.8 MB of brackets": floodOf(`${"[".repeat(400_000)}${"]".repeat(400_000)}`),
+  "small events": floodOf("[]"),
+  "chunks of one byte": (answer) => endlessly(opened(answer), () => answer.write("x")),
+  "empty lines": (answer) => endlessly(opened(answer), () => answer.write("\n".repeat(1_000))),
+  "interim answers": (answer) =>
+    endlessly(answer, () => {
+      answer.writeProcessing();
+      return true;
+    }),
+};
+
+function floodOf(more: string): (answer: ServerResponse) => Promise<void> {
+  const event = eventOf({ labels: { [project]: "web" } }, more);
+  const text = event.repeat(Math.max(1, Math.floor(mib / event.length)));
+  return (answer) => endlessly(opened(answer), () => answer.write(text));
+}
 
 function eventOf(metadata: object, more: string, type = "ADDED"): string {
   const object = { metadata: { name: "web-1", uid: "u-1", resourceVersion: "1", ...metadata } };
   return `${JSON.stringify({ type, object }).slice(0, -2)},"x":${more}}}\n`;
 }
 
-async function endlessly(answer: ServerResponse, event: string): Promise<void> {
-  const text = event.repeat(Math.max(1, Math.floor(mib / event.length)));
-  while (!answer.destroyed)
-    if (!answer.write(text))
-      await new Promise<void>((resolve) => answer.once("drain", resolve).once("close", resolve));
+/** Sends without end, 1,000 times in a turn, as fast as the other side reads. */
+async function endlessly(answer: ServerResponse, send: () => boolean): Promise<void> {
+  while (!answer.destroyed) {
+    let hasRoom = true;
+    for (let sent = 0; sent < 1_000 && hasRoom; sent += 1) hasRoom = send();
+    if (hasRoom) await setImmediate();
+    else await new Promise<void>((resolve) => answer.once("drain", resolve).once("close", resolve));
+  }
 }
 
 /** An API server that this process plays, connected under a name. */
@@ -95,6 +106,12 @@ function documentAt(url: string): object | undefined {
   return url === "/apis" ? { kind, items: [] } : {};
 }
 
+/** The answer after its head. */
+function opened(answer: ServerResponse): ServerResponse {
+  answer.writeHead(200, { "content-type": "application/json" }).flushHeaders();
+  return answer;
+}
+
 /** Plays the API server of a connected cluster, which sends its namespaces so. */
 async function playedCluster(
   fixture: BenchFixture,
@@ -105,9 +122,10 @@ async function playedCluster(
   const { policy, binding } = shippedPolicy(shipped, "2026-01-01T00:00:00Z");
   const front = await startHttpsFront((request, answer) => {
     const { url = "" } = request;
-    answer.writeHead(200, { "content-type": "application/json" }).flushHeaders();
     if (url.includes("/namespaces?")) return void send(answer, request);
-    answer.end(JSON.stringify(documentAt(url) ?? (url.includes("bindings/") ? binding : policy)));
+    opened(answer).end(
+      JSON.stringify(documentAt(url) ?? (url.includes("bindings/") ? binding : policy)),
+    );
   });
   const config = connectedKubeconfig({
     url: front.url,
@@ -140,6 +158,7 @@ async function relabelRow(fixture: BenchFixture, way: Way): Promise<Row> {
     ...{ labels: { [project]: name }, annotations: { text: "x".repeat(400) } },
   });
   const cluster = await playedCluster(fixture, "large", (answer, { url = "" }) => {
+    opened(answer);
     if (!url.includes("sendInitialEvents=true")) return void (watch = answer);
     for (let at = 0; at < namespaces; at += 1) answer.write(eventOf(metadataOf(at, "web"), "[]"));
     const annotations = { "k8s.io/initial-events-end": "true" };

@@ -141,6 +141,19 @@ export const alertFaults: readonly AlertFault[] = [
     },
   },
   {
+    fault: "an administrator lets a policy select no object",
+    alerts: ["LatchkeyPolicyChanged"],
+    async cause({ kubectl }) {
+      const select = (objectSelector: object | null) =>
+        kubectl("admin", [
+          ...["patch", "validatingadmissionpolicy", "latchkey-outbox", "--type=merge"],
+          `--patch=${JSON.stringify({ spec: { matchConstraints: { objectSelector } } })}`,
+        ]);
+      await select({ matchLabels: { reason: "never" } });
+      return () => select(null);
+    },
+  },
+  {
     fault: "a role of scopes is larger than all of them may be",
     alerts: ["LatchkeyRolesLeftOut"],
     async cause({ kubectl }) {
