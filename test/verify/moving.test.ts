@@ -10,6 +10,7 @@ import {
 import { postNamespace } from "../support/latchkey-objects.ts";
 import { eventually } from "../support/eventually.ts";
 import { type PodView, startPods } from "../support/pod-view.ts";
+import { skippedFor } from "../support/skipped.ts";
 import {
   programOf,
   type Replicator,
@@ -128,8 +129,8 @@ describe.skipIf(!hasDedicatedClusters)("the pods of these tests", () => {
 for (const replicator of replicators) {
   const found = programOf(replicator, process.env);
   const isMissing = "missing" in found;
-  if (isMissing) process.stderr.write(`moving from ${replicator.name}: ${found.missing}\n`);
-  describe.skipIf(!hasDedicatedClusters || isMissing)(`moving from ${replicator.name}`, () => {
+  const needed = skippedFor(isMissing ? found.missing : undefined);
+  describe.skipIf(!hasDedicatedClusters)(`moving from ${replicator.name}`, needed, () => {
     const start = (): Promise<RunningReplicator> =>
       startReplicator(
         replicator,
