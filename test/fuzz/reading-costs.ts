@@ -34,7 +34,7 @@ export interface TextReader {
 const kibibyte = 1024;
 /** The head of a request (docs/gateway.md, "Limits of a replica"). */
 const longestHead = 32 * kibibyte;
-const longestBody = 64 * kibibyte;
+const longestBody = 32 * kibibyte;
 const longestKubeconfig = 16 * kibibyte;
 /** An object of the API server, which bounds annotations together. */
 const longestAnnotation = 64 * kibibyte;
