@@ -36,9 +36,6 @@ const discoveryBounds = {
   document: readingBounds.clusterDocument,
 } as const;
 
-/** How long a cluster counts as throttled after its last pause. */
-const throttledForMs = 60_000;
-
 /** Large answers of connected clusters that are read at a time. */
 export const mostLargeAnswers = 8;
 
@@ -113,7 +110,7 @@ export function connectCluster(
     secrets: new PolicyGuard(connectedPolicies.derivedCredentials, { client, clock }),
     isReachable: () => isReachable(objects),
     get isThrottled() {
-      return clock.monotonic() - share.pausedUntil < throttledForMs;
+      return share.isExceeded;
     },
     close: async () =>
       void (await Promise.all(

@@ -49,7 +49,7 @@ export interface ConnectedUpstream extends GatewayUpstream {
   readonly locations: RequestLocations;
   /** Whether the API server answers, and accepts the credential of the kubeconfig. */
   isReachable(): Promise<boolean>;
-  /** Whether it sends more than the gateway reads of one cluster, in the last minute. */
+  /** Whether it has sent more than the gateway reads of one cluster for half a minute. */
   readonly isThrottled: boolean;
   close(): Promise<void>;
 }

@@ -8,6 +8,9 @@ interface TimeShareLimits {
   readonly savedMs: number;
 }
 
+const lastingMs = 30_000;
+const forgottenMs = 60_000;
+
 /**
  * Limits the time that this process works on what one other party sends: work adds to a debt, which
  * is paid off at the rate of the share. Only the processor time of synchronous work counts, not
@@ -19,7 +22,8 @@ export class TimeShare {
   /** Milliseconds of work beyond what was saved up; at least the negative of `savedMs`. */
   #debtMs: number;
   #countedAt: number;
-  #pausedUntil = -Infinity;
+  /** From when to when it paused work, again and again within a minute. */
+  #paused = { from: -Infinity, until: -Infinity };
 
   constructor(limits: TimeShareLimits, clock: Clock) {
     this.#limits = limits;
@@ -28,9 +32,13 @@ export class TimeShare {
     this.#countedAt = clock.monotonic();
   }
 
-  /** When the last pause ended or ends, on the monotonic clock; negative infinity without one. */
-  get pausedUntil(): number {
-    return this.#pausedUntil;
+  /**
+   * Whether it has paused work again and again for half a minute, in the last minute. The first
+   * list of a large party alone does not count.
+   */
+  get isExceeded(): boolean {
+    const { from, until } = this.#paused;
+    return until - from >= lastingMs && this.#clock.monotonic() - until < forgottenMs;
   }
 
   /** Does a piece of work, whose time counts. */
@@ -56,7 +64,9 @@ export class TimeShare {
     const clock = this.#clock;
     if (this.#debtMs <= 0) return;
     const pauseMs = this.#debtMs / share;
-    this.#pausedUntil = clock.monotonic() + pauseMs;
+    const now = clock.monotonic();
+    const isFirst = now - this.#paused.until >= forgottenMs;
+    this.#paused = { from: isFirst ? now : this.#paused.from, until: now + pauseMs };
     await sleep(pauseMs, { clock, ...(signal && { signal }) });
   }
 

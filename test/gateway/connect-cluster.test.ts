@@ -240,7 +240,7 @@ describe("events of a connected cluster", () => {
   /** Has the namespaces of a cluster followed that sends them so. */
   async function following(clock: TestClock, send: (answer: ReceivedRequest["answer"]) => void) {
     const all = gateway(clock);
-    const { cluster } = await all.connect(({ url = "", answer }) => {
+    const { cluster } = await all.connect(({ url, answer }) => {
       if (url.includes("/namespaces?")) return send(answer);
       const object = url.includes("bindings/") ? binding : policy;
       return void answer.end(JSON.stringify(object));
@@ -269,9 +269,9 @@ describe("events of a connected cluster", () => {
       clock.isSlow = true;
       bodies.push(writeEndlessly(answer, eventOf("{}")));
     });
-    while (!cluster.isThrottled) await settled();
+    while (!cluster.isThrottled) await clock.run(10);
     clock.isSlow = false;
-    expect(clock.monotonic()).toBeGreaterThan(250);
+    expect(clock.monotonic()).toBeGreaterThan(30_000);
     const [body] = bodies;
     let before = -1;
     while (before !== body?.written()) {

@@ -18,7 +18,7 @@ test("work within what is saved up waits for nothing", async () => {
   work(200);
   wait();
   await settled();
-  expect([caughtUp(), share.pausedUntil]).toEqual([1, -Infinity]);
+  expect([caughtUp(), share.isExceeded]).toEqual([1, false]);
 });
 
 test("work beyond it waits until a tenth of the time has paid for it", async () => {
@@ -28,7 +28,7 @@ test("work beyond it waits until a tenth of the time has paid for it", async () 
   await clock.run(999);
   expect(caughtUp()).toBe(0);
   await clock.run(1);
-  expect([caughtUp(), share.pausedUntil]).toEqual([1, 1_350]);
+  expect([caughtUp(), share.isExceeded]).toEqual([1, false]);
 });
 
 test("no more is saved up than the maximum, however long nothing arrives", async () => {
@@ -81,4 +81,35 @@ test("work that throws counts", async () => {
   wait();
   await clock.run(7_000);
   expect(caughtUp()).toBe(0);
+});
+
+test("half a minute of pauses is said, until a minute has passed without one", async () => {
+  const { clock, share, work } = tenth();
+  const flood = async (ms: number): Promise<void> => {
+    const end = clock.monotonic() + ms;
+    const flooding = (async () => {
+      while (clock.monotonic() < end) {
+        work(100);
+        await share.caughtUp();
+      }
+    })();
+    await clock.run(ms + 5_000);
+    await flooding;
+  };
+  await flood(20_000);
+  expect(share.isExceeded).toBe(false);
+  await flood(20_000);
+  expect(share.isExceeded).toBe(true);
+  await clock.run(60_000);
+  expect(share.isExceeded).toBe(false);
+  await flood(20_000);
+  expect(share.isExceeded).toBe(false);
+});
+
+test("one long pause, such as after the first list of a large cluster, is said if it lasts", async () => {
+  const { clock, share, work, wait } = tenth();
+  work(1_250);
+  wait();
+  await clock.run(10_000);
+  expect(share.isExceeded).toBe(false);
 });

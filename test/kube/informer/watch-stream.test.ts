@@ -127,7 +127,7 @@ test("a watch with limits reads no more than its share, and goes on when it has 
     .finally(() => (isOver = true));
   while (batches.length === 0) await settled();
   await clock.run(999);
-  expect(share.pausedUntil).toBeCloseTo(1_350, 0);
+  expect(isOver).toBe(false);
   // Each further chunk has to be paid for.
   while (!isOver) await clock.run(1);
   expect(await ended).toMatchObject({
