@@ -34,6 +34,9 @@ function urlOf(path: string): URL {
   return new URL(`a:${path}`);
 }
 
+/** A problem is one by each of these: other work of the machine makes one of a few of them. */
+const measurements = [leastCost, leastCost, processorCost, processorCost, processorCost];
+
 async function problemsOf(
   reader: TextReader,
   parts: readonly string[],
@@ -43,12 +46,11 @@ async function problemsOf(
     // With a mark behind them, the parts are not at the end, where a pattern may look for them.
     for (const last of ["", "!"]) {
       const textWith = (length: number): string => textOf(reader, part, length, last);
-      const isSuspect = async (): Promise<boolean> =>
-        (await problemOf(reader, textWith, leastCost)) !== undefined;
-      const problem =
-        (await isSuspect()) && (await isSuspect())
-          ? await problemOf(reader, textWith, processorCost)
-          : undefined;
+      let problem: string | undefined;
+      for (const costOf of measurements) {
+        problem = await problemOf(reader, textWith, costOf);
+        if (problem === undefined) break;
+      }
       if (problem !== undefined) problems.push(`${JSON.stringify(part + last)}: ${problem}`);
     }
   }

@@ -205,7 +205,8 @@ describe("the Secret of an outbox", () => {
     ["waits for room in an outbox without room for it", 15, [], true],
     ["is created in an outbox with room for it", 16, [], false],
     ["waits for room that other Secrets take", 32, [other], true],
-    ["is created beside other Secrets", 33, [other], false],
+    ["waits for the share that others of its namespace take", 43, [other], true],
+    ["is created beside other Secrets", 44, [other], false],
   ])("%s", async ([, maximumOutboxBytes, secrets, waits]) => {
     const { client, clock, reconcile } = await setup(having(secrets), {
       options: { maximumOutboxBytes },
