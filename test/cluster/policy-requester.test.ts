@@ -13,6 +13,7 @@ import {
   type Answer,
   type Caller,
 } from "../support/policy-request.ts";
+import { skippedFor } from "../support/skipped.ts";
 import {
   collectionOf,
   create,
@@ -254,8 +255,11 @@ withPolicies("a token that is created from an export", () => {
     expect(start(await make({ annotations, finalizers }))).toBe("2025-01-01T00:00:00Z");
   });
 
-  it.skipIf(isStampedByWebhook)(
+  it(
     "is distinguished from a new token that the policy sees a second time",
+    skippedFor(
+      isStampedByWebhook ? "before Kubernetes 1.36, a webhook writes the annotations" : undefined,
+    ),
     async () => {
       const name = unique("relabel");
       const policies = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolic";
