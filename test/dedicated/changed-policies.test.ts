@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { guardingPolicies } from "../../src/domain/policies/guarding-policies.ts";
@@ -11,7 +10,7 @@ import {
 import { eventually } from "../support/eventually.ts";
 import { gatewayCa } from "../support/gateway-address.ts";
 import { askGateway, openGatewayStream } from "../support/gateway-request.ts";
-import { apply, applyGateway, policiesCount } from "../support/install.ts";
+import { applyGateway, applyValidatingPolicies, policiesCount } from "../support/install.ts";
 import { makeRoot, postKey } from "../support/latchkey-objects.ts";
 import { runInProcess } from "../support/run-cli.ts";
 
@@ -81,7 +80,7 @@ describe.skipIf(!hasDedicatedClusters)("policies that are not those of Latchkey"
     const made = await cluster.ask({}, postKey("made", { user: "root", key: "m".repeat(43) }));
     expect(made).toMatchObject({ code: 201 });
     // The upgrade of the policies, or their repair.
-    await apply(cluster.controlPlane, join("config", "policies"));
+    await applyValidatingPolicies(cluster.controlPlane);
     expect([await said("check"), await said("status")]).toEqual([[], []]);
     expect(await series()).toEqual([]);
     expect([await uses(), isOver]).toEqual([200, false]);

@@ -58,10 +58,10 @@ export async function installationOf(access: KubectlAccess): Promise<Installatio
 }
 
 /**
- * Applies the policies of config/before-1.36 one by one, because the API server rejects a kind that
- * it does not serve.
+ * Applies the validating policies one by one, because an API server before 1.36 rejects the others,
+ * which it does not serve.
  */
-function applyValidatingPolicies(access: KubectlAccess): Promise<void> {
+export function applyValidatingPolicies(access: KubectlAccess): Promise<void> {
   return applyKinds(access, join("config", "policies"), /^Validating/);
 }
 
