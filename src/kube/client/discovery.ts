@@ -143,8 +143,10 @@ class CachedDiscovery implements Discovery {
     const { clock, bounds } = this.#deps;
     await this.#reading.catch(() => undefined);
     const early = this.#lastBegan + spacingMs - clock.monotonic();
-    if (early > 0 && !this.#pause.isOn) await sleep(early, { clock });
-    if (!this.#pause.isOn) await bounds?.share.caughtUp();
+    if (!this.#pause.isOn) {
+      if (early > 0) await sleep(early, { clock });
+      await bounds?.share.caughtUp();
+    }
     this.#waiting = undefined;
     this.#pause.check();
     this.#lastBegan = clock.monotonic();

@@ -76,13 +76,17 @@ export function exchange(
   return handler.response;
 }
 
-/** Informational responses (RFC 9110, section 15.2) before the response; API servers send none. */
-export const mostInformational = 16;
+const mostInformational = 16;
 
-/** The peer sends informational responses without end. */
-export class TooManyInformational extends Error {
-  constructor() {
-    super(`more than ${mostInformational} informational responses`);
+/** Counts informational responses (RFC 9110, section 15.2), of which API servers send none. */
+export class InformationalResponses {
+  #count = 0;
+
+  /** Counts one; the error of a peer that sends too many of them. */
+  next(): Error | undefined {
+    this.#count += 1;
+    if (this.#count <= mostInformational) return undefined;
+    return new Error(`more than ${mostInformational} informational responses`);
   }
 }
 
@@ -93,7 +97,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #stopClock: Cancel;
   #status = 0;
   #retryAfter: string | undefined;
-  #informational = 0;
+  readonly #informational = new InformationalResponses();
   #controller: Dispatcher.DispatchController | undefined;
   /** Why the exchange ended before its response. */
   #failure: Error | undefined;
@@ -124,8 +128,8 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     headers: Record<string, string | string[] | undefined>,
   ): void {
     if (status < 200) {
-      this.#informational += 1;
-      if (this.#informational > mostInformational) this.#fail(new TooManyInformational());
+      const failure = this.#informational.next();
+      if (failure !== undefined) this.#fail(failure);
       return;
     }
     [this.#status, this.#retryAfter] = [status, firstOf(headers["retry-after"])];

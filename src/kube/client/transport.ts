@@ -9,11 +9,10 @@ import { bodySize, encodeBody } from "./request-body.ts";
 import { KubeError, networkError } from "./kube-error.ts";
 import {
   exchange,
+  InformationalResponses,
   type LargeResponses,
-  mostInformational,
   readRefusal,
   ResponseTooLarge,
-  TooManyInformational,
 } from "./exchange.ts";
 import { createTlsConnector } from "./tls-connector.ts";
 import type { Yielder } from "../../runtime/yielder.ts";
@@ -180,15 +179,15 @@ class PooledTransport implements Transport {
   async #open(call: ApiRequest): Promise<StreamingResponse | ApiResponse> {
     const authorization = await this.#options.credentials.authorization();
     const stop = new AbortController();
-    let informational = 0;
+    const informational = new InformationalResponses();
     const { statusCode, body } = await this.#watches.request({
       method: call.method,
       path: this.#prefix + call.path,
       headers: headersOf(call, authorization),
       signal: call.signal === undefined ? stop.signal : AbortSignal.any([call.signal, stop.signal]),
       onInfo() {
-        informational += 1;
-        if (informational > mostInformational) stop.abort(new TooManyInformational());
+        const failure = informational.next();
+        if (failure !== undefined) stop.abort(failure);
       },
     });
     if (statusCode === 200) return { status: statusCode, chunks: body };

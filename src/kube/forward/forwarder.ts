@@ -1,5 +1,5 @@
 import { type Dispatcher, Pool } from "undici";
-import { mostInformational, TooManyInformational } from "../client/exchange.ts";
+import { InformationalResponses } from "../client/exchange.ts";
 import type { Credentials } from "../credentials/credentials.ts";
 import { createTlsConnector } from "../client/tls-connector.ts";
 import type { Cancel, Clock } from "../../runtime/clock.ts";
@@ -161,7 +161,7 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
   #isWaiting = true;
   #isOver = false;
   #hasHead = false;
-  #informational = 0;
+  readonly #informational = new InformationalResponses();
   #stopHeadClock: Cancel | undefined;
 
   constructor(request: ForwardedRequest, handler: ForwardHandler, connection: SharedConnection) {
@@ -242,8 +242,8 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
 
   /** An interim answer begins undici's own time for a head anew; many of them have it once. */
   #waitForHead(controller: Dispatcher.DispatchController): void {
-    this.#informational += 1;
-    if (this.#informational > mostInformational) controller.abort(new TooManyInformational());
+    const failure = this.#informational.next();
+    if (failure !== undefined) controller.abort(failure);
     const { clock, headTimeoutMs } = this.#connection;
     this.#stopHeadClock ??= clock.wakeAfter(headTimeoutMs, () =>
       this.#breakOff("timeout", controller),
