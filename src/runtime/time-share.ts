@@ -13,8 +13,8 @@ const forgottenMs = 60_000;
 
 /**
  * Limits the time that this process works on what one other party sends: work adds to a debt, which
- * is paid off at the rate of the share. Only the processor time of synchronous work counts, not
- * what others do meanwhile.
+ * is paid off at the rate of the share. Only the time of synchronous work counts, not what
+ * others do meanwhile.
  */
 export class TimeShare {
   readonly #limits: TimeShareLimits;

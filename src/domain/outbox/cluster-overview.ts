@@ -25,7 +25,7 @@ export interface ObservedCluster extends ObservedConnection {
   readonly renewedAt: number | undefined;
   /** The same time by the clock of the agent. */
   readonly agentTime?: number | undefined;
-  /** Whether the gateway has reported within the last hour that the cluster is throttled. */
+  /** Whether there is an Event of the gateway that the cluster is throttled; it stays an hour. */
   readonly isThrottled?: boolean;
 }
 
@@ -84,10 +84,11 @@ export function currentReport(
     .find(({ seen }) => seen === resourceVersion);
 }
 
-type ClusterState = ReasonAndMessage & { readonly state: Verdict };
-
 /** The state of a cluster as a whole, the first problem alone. */
-export function clusterState(observed: ObservedCluster, now: number): ClusterState {
+export function clusterState(
+  observed: ObservedCluster,
+  now: number,
+): ReasonAndMessage & { readonly state: Verdict } {
   const { name, connected } = observed;
   if (connected === undefined)
     return {
@@ -98,18 +99,15 @@ export function clusterState(observed: ObservedCluster, now: number): ClusterSta
     };
   const agent = agentOf(observed, now);
   const isClosed = connected.projects.length === 0;
-  const throttled = observed.isThrottled === true ? throttledState(name) : undefined;
   const obstacle = outboxObstacle(observed) ?? agentObstacle(agent);
+  const isExpected = obstacle === "outbox-missing" && isClosed;
+  if (observed.isThrottled === true && (obstacle === undefined || isExpected))
+    return { state: "problem", reason: throttledReason, message: `${throttledText(name)}.` };
   if (obstacle !== undefined) {
     const text = obstacleText(obstacle, { ...observed, agent });
-    const isExpected = obstacle === "outbox-missing" && isClosed;
-    if (!isExpected || throttled === undefined)
-      return {
-        ...{ state: isExpected ? "info" : "problem", reason: text.reason },
-        message: obstacleMessage(text),
-      };
+    const state = isExpected ? "info" : "problem";
+    return { state, reason: text.reason, message: obstacleMessage(text) };
   }
-  if (throttled !== undefined) return throttled;
   return isClosed
     ? {
         ...{ state: "info", reason: "ProjectNotLetIn" },
@@ -121,10 +119,6 @@ export function clusterState(observed: ObservedCluster, now: number): ClusterSta
         ...{ state: "ok", reason: "Synced" },
         message: `The agent of cluster "${name}" reports${aheadText(observed, now)}.`,
       };
-}
-
-function throttledState(name: string): ClusterState {
-  return { state: "problem", reason: throttledReason, message: `${throttledText(name)}.` };
 }
 
 /** Decides nothing: the clock of the agent is that of another administrator. */

@@ -1,7 +1,7 @@
+import { excessIn } from "../../api/bounded-json.ts";
 import type { Reason } from "../../api/conditions.ts";
 import type { ObjectRef } from "../../api/object.ts";
 import { numberAt, recordAt, stringAt } from "../../api/parse.ts";
-import { excessIn } from "../../api/bounded-json.ts";
 import { readingBounds } from "../../api/reading-bounds.ts";
 import { isSourceUid, outboxName, placeIn } from "./outbox-names.ts";
 

@@ -29,7 +29,6 @@ export async function readClusters(
   const left = await outboxNames(cluster);
   const names = new Set([...secrets.found.keys(), ...left.found]);
   const clusters = await observeClusters([...names].toSorted(), secrets.found, cluster);
-  // Names without a Secret are those of an outbox that is left only if the Secrets were listed.
   const throttled = await throttledUids(cluster);
   const all = [secrets, left, clusters, throttled];
   const found = clusters.found.map((observed) => {
@@ -37,6 +36,7 @@ export async function readClusters(
     return { ...observed, isThrottled: throttled.found.has(uid) };
   });
   const missing = all.flatMap((read) => read.missing);
+  // Names without a Secret are those of an outbox that is left only if the Secrets were listed.
   return { found: secrets.missing.length > 0 ? [] : found, missing };
 }
 
