@@ -145,6 +145,9 @@ describe.concurrent("the deletion of a source", () => {
   it("waits until a cluster that is heard has acted upon it", async () => {
     const { cluster, source, secret } = await share();
     await cluster.beat();
+    await cluster.reportSynced(source);
+    // The heartbeat and the deletion arrive by two watches, in any order.
+    await becomesReason(source, "Synced");
     await api.delete(source.path);
     await becomesWithdrawn(secret, source);
     expect(await api.find(source.path)).toMatchObject({ code: 200 });
