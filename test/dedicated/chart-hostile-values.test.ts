@@ -4,16 +4,18 @@ import { chartsOf } from "../../release/chart/charts.ts";
 import { findKustomize } from "../../release/chart/kustomize.ts";
 import type { Schema, Value } from "../../release/chart/value.ts";
 import { isRecord, listAt, recordAt, stringsAt } from "../../src/api/parse.ts";
+import { isAtLength } from "../support/property-runs.ts";
 import { type Charts, ofEast, startCharts, withRenderer } from "./chart-fixture.ts";
 
 /** A line break and a list item, quotes of both kinds, a template, a comment, a tag and an alias. */
-const hostile = [
+const allHostile = [
   "evil\n        - name: evil\n          image: evil",
   "evil\n---\nkind: Evil",
   `evil" 'evil {{ fail "evil" }} : # & * ! |`,
   `evil"\nkind: "Evil`,
   "evil: [",
 ];
+const hostile = isAtLength ? allHostile : allHostile.slice(0, 3);
 const harmless = "harmless";
 
 const kustomize = await findKustomize(() => {});

@@ -4,9 +4,16 @@ import { join } from "node:path";
 import { requesters } from "../support/actions.ts";
 import { mergePatch, remove } from "../support/cluster-connection.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
-import { alice, tokenPath } from "../support/direct-fixture.ts";
+import {
+  alice,
+  connectedName,
+  mintToken,
+  startEndpoint,
+  tokenPath,
+} from "../support/direct-fixture.ts";
 import { keysPath, postKey, withKey } from "../support/latchkey-objects.ts";
 import { eventually } from "../support/eventually.ts";
+import { issuerCa } from "../support/gateway-address.ts";
 import { writePrivately } from "../support/kubeconfig.ts";
 import { kubectl, tryKubectl } from "../support/kubectl.ts";
 import { allowRequesters } from "../support/scenario-play.ts";
@@ -151,6 +158,29 @@ describe.skipIf(!hasDedicatedClusters)("a connected cluster that trusts direct t
     const secret = new TextEncoder().encode(JSON.stringify(cluster.signing().publicJwk));
     const symmetric = await cluster.forge({ header: { alg: "HS256" } }, secret);
     expect(await cluster.statusesOf(symmetric)).toEqual([401, 401]);
+  });
+
+  it("accepts a token for one cluster only there", async () => {
+    const { central, connected, controller } = cluster;
+    const [all, own, virtual] = [
+      await mintToken(central, "for-all"),
+      await mintToken(central, "for-own", { cluster: connectedName }),
+      await mintToken(central, "for-virtual", { cluster: "web/east" }),
+    ];
+    expect(await cluster.statusesOf(all)).toEqual([200, 200]);
+    expect(await cluster.statusesOf(own)).toEqual([200, 200]);
+    expect(await cluster.statusesOf(virtual)).toEqual([401, 401]);
+    const endpoint = await startEndpoint(connected, {
+      ...{ program: central.program, issuer: controller.issuerUrl },
+      ca: await issuerCa(central.controlPlane),
+      ...{ name: "web/east", args: ["--own-audience-only"] },
+    });
+    try {
+      const statuses = [all, own, virtual].map((token) => endpoint.statusOf(token));
+      expect(await Promise.all(statuses)).toEqual([401, 401, 200]);
+    } finally {
+      await endpoint.stop();
+    }
   });
 
   it("refuses a token after its end: kube-apiserver keeps a decision for 10 s", async () => {

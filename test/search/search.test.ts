@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { isAtLength } from "../support/property-runs.ts";
 import { keyOfState } from "./canonical.ts";
 import { Machine } from "./machine.ts";
 import { judges, replay, search, violationText } from "./search.ts";
@@ -13,16 +14,19 @@ function worldNamed(name: string): SearchWorld {
   return found;
 }
 
+/** A fault where `make verify` runs these. */
+const one = isAtLength ? 1 : 0;
+
 /** Worlds and how many faults happen: `make search` searches them, and all others, further. */
-const small = [
+const small: readonly (readonly [string, number])[] = [
   ["consent of a namespace", 0],
   ["a source that is recreated", 1],
   ["a pause of a source", 1],
   ["a pause of a copy", 1],
   ["a placeholder", 0],
   ["a placeholder between two sources", 0],
-  ["a source that moves to another Secret", 1],
-  ["edited marks of a copy", 1],
+  ["a source that moves to another Secret", one],
+  ["edited marks of a copy", one],
   ["consents for a connected cluster", 0],
   ["a restore from before an offer", 0],
   ["Secrets of others in an outbox", 0],
@@ -32,8 +36,8 @@ const small = [
   ["a subject that changes its rule", 1],
   ["a deletion with grants", 1],
   ["a key", 0],
-  ["a failover", 1],
-] as const;
+  ["a failover", one],
+];
 
 describe("every order of a small world", () => {
   it.each(small)("%s, with %i faults", async (name, mostFaults) => {

@@ -6,7 +6,10 @@ export function runs(count: number): { readonly numRuns: number } {
   return { numRuns: Math.ceil(count * Number(process.env.PROPERTY_RUNS || 1)) };
 }
 
+/** Whether a test has all its rows and its full size, as in `make verify`. */
+export const isAtLength = Boolean(process.env.PROPERTY_RUNS);
+
 /** This often in `make test`, and `inVerify` times in `make verify`. */
 export function runsAtLength(count: number, inVerify: number): { readonly numRuns: number } {
-  return { numRuns: process.env.PROPERTY_RUNS ? inVerify : count };
+  return { numRuns: isAtLength ? inVerify : count };
 }

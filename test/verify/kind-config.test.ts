@@ -1,16 +1,23 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadAll } from "js-yaml";
 import { describe, expect, it } from "vitest";
 import { listAt, recordAt, stringAt, stringsAt } from "../../src/api/parse.ts";
 import { trustFlags } from "../../src/domain/webhook/trust-config.ts";
+import { get } from "../support/cluster-connection.ts";
+import { hasDedicatedClusters, startDedicatedCluster } from "../support/dedicated-cluster.ts";
+import { eventually } from "../support/eventually.ts";
 import { buildModule } from "../support/go-module.ts";
 import { repository } from "../support/install.ts";
+import { askAs } from "../support/key-request.ts";
 import { kindConfigModule } from "../support/kind-config.ts";
+import { makeRoot, postKey } from "../support/latchkey-objects.ts";
 import { orMissing, present } from "../support/prepared.ts";
 import { skippedWithout } from "../support/skipped.ts";
+import { servesOwnKinds, trustFiles } from "../support/trust.ts";
+import { newKey } from "../support/webhook-cluster.ts";
 
 /** Where the files of kube-apiserver are in the node. */
 const inNode = "/etc/kubernetes/latchkey";
@@ -69,6 +76,35 @@ describe("config/kind/cluster.yaml", skippedWithout(programs), () => {
     expect(listAt(container, "volumeMounts")).toContainEqual({
       ...{ mountPath: inNode, name: "latchkey", readOnly: true },
     });
+  });
+});
+
+describe.skipIf(!hasDedicatedClusters)("a kube-apiserver with the flags of config/kind", () => {
+  it("starts before Latchkey, and accepts keys once it has the files of trust-config", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "kind-files-"));
+    const trust = join(directory, "trust");
+    cpSync(join(repository, "config", "kind", "first-start"), trust, { recursive: true });
+    const extraApiServerFlags = trustFlags(trust);
+    const cluster = await startDedicatedCluster({ extraApiServerFlags });
+    try {
+      const { controlPlane } = cluster;
+      await cluster.arrange(makeRoot);
+      const key = newKey();
+      const code = async () => (await askAs(controlPlane, key, get("/api/v1/namespaces"))).code;
+      expect(await code()).toBe(401);
+
+      const webhook = await cluster.runWebhook();
+      await webhook.waitReady();
+      const { adminKubeconfig } = controlPlane;
+      const flags = await trustFiles({ adminKubeconfig, directory }, webhook);
+      expect(flags).toEqual(extraApiServerFlags);
+      await controlPlane.restartApiServer([]);
+      await servesOwnKinds(controlPlane);
+      await cluster.arrange(postKey("kind", { user: "root", key }));
+      await eventually(async () => (await code()) === 200, { what: "the key to work" });
+    } finally {
+      await cluster.stop();
+    }
   });
 });
 

@@ -30,7 +30,7 @@ export function parts(seed: string): readonly Part[] {
     {
       name: "properties",
       what: "the property tests with 8 times as many runs",
-      command: [...vitest("unit", "cluster", "product"), ...filesWithProperties()],
+      command: [...vitest("unit", "cluster", "product", "dedicated"), ...filesWithProperties()],
       env: { PROPERTY_RUNS: "8" },
     },
     { name: "program", what: "the client as a program", command: vitest("verify-program") },

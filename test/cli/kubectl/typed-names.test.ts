@@ -11,12 +11,13 @@ import type { Command } from "../../../src/cli/command.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { flagOf } from "../../../src/runtime/options.ts";
 import { writeKubeconfig } from "../../support/kubeconfig.ts";
+import { isAtLength } from "../../support/property-runs.ts";
 import { endServer, KeptSockets, listenLocally } from "../../support/local-server.ts";
 
 /** What a person types by mistake, or what a script has in an empty variable. */
 const words = [
-  ...["/", ".", "..", "a/b", "%2F", "..%2f", "?x", "#", "", " ", "a b", "\n"],
-  "x".repeat(300),
+  ...["..", "a/b", "", "\n", "x".repeat(300)],
+  ...(isAtLength ? ["/", ".", "%2F", "..%2f", "?x", "#", " ", "a b"] : []),
 ];
 
 /** A command line of words that are right: all arguments, and the options without which it ends. */

@@ -1,5 +1,5 @@
 import type { Manifest, Metadata, ObjectRef } from "../../../api/object.ts";
-import { resources } from "../../../api/resources.ts";
+import { type Resource, resources } from "../../../api/resources.ts";
 import {
   type ObservedRole,
   type ObservedRoleBinding,
@@ -29,26 +29,45 @@ type LiveRoles =
     }
   | undefined;
 
+/** For more namespaces, one list of all of them is tried first. */
+const mostNamespaces = 4;
+
 /** Reads the Roles and RoleBindings of namespaces, by namespace. */
 export async function readRoles(
   namespaces: Iterable<string>,
   cluster: Cluster,
 ): Promise<ReadonlyMap<string, LiveRoles>> {
+  const names = new Set(namespaces);
+  const all = names.size > mostNamespaces ? await listRoles(cluster) : undefined;
   const found = new Map<string, LiveRoles>();
-  for (const namespace of new Set(namespaces)) {
-    const [roles, bindings] = [resources.roles, resources.roleBindings].map((resource) =>
-      readWith({ verb: "list", resource, namespace }, () => cluster.list(resource, namespace), []),
-    );
-    const [read, bound] = [await roles, await bindings];
-    const isVisible = read?.missing.length === 0 && bound?.missing.length === 0;
-    found.set(
-      namespace,
-      isVisible
-        ? { roles: read.found.map(parseRole), bindings: bound.found.map(parseRoleBinding) }
-        : undefined,
-    );
+  for (const name of names) {
+    const isThere = (seen: ObservedRole | ObservedRoleBinding) => seen.metadata.namespace === name;
+    const there = all && {
+      roles: all.roles.filter(isThere),
+      bindings: all.bindings.filter(isThere),
+    };
+    found.set(name, there ?? (await listRoles(cluster, name)));
   }
   return found;
+}
+
+/** The Roles and RoleBindings of a namespace; of all namespaces if absent. */
+async function listRoles(cluster: Cluster, namespace?: string): Promise<LiveRoles> {
+  const list = (resource: Resource) =>
+    readWith<readonly unknown[]>(
+      { verb: "list", resource, ...(namespace === undefined ? {} : { namespace }) },
+      () => cluster.list(resource, namespace),
+      [],
+    );
+  const [roles, bindings] = await Promise.all([
+    list(resources.roles),
+    list(resources.roleBindings),
+  ]);
+  if (roles.missing.length + bindings.missing.length > 0) return undefined;
+  return {
+    roles: roles.found.map(parseRole),
+    bindings: bindings.found.map(parseRoleBinding),
+  };
 }
 
 /** A change of a Role or RoleBinding of a SharedSecret. */

@@ -5,7 +5,13 @@ import {
   hasDedicatedClusters,
   startDedicatedCluster,
 } from "../support/dedicated-cluster.ts";
-import { applyChart, byName, type Charts, startCharts, withRenderer } from "./chart-fixture.ts";
+import {
+  applyChart,
+  byName,
+  type Charts,
+  startCharts,
+  withRenderer,
+} from "../dedicated/chart-fixture.ts";
 import { repository } from "../support/install.ts";
 import { eventually } from "../support/eventually.ts";
 import { kubectl, tryKubectl } from "../support/kubectl.ts";
