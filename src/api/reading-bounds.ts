@@ -12,7 +12,8 @@ const [kib, mib] = [1024, 1024 * 1024];
 
 /**
  * What others size, each read only within its bounds (docs/security.md, "Bounds"). Another form
- * that arrives gets a row here.
+ * that arrives gets a row here; heads and bodies of requests, whatever they are, are bounded by the
+ * server (`runtime/server-options.ts`, `runtime/http-server.ts`).
  */
 export const readingBounds = {
   /**
@@ -30,6 +31,8 @@ export const readingBounds = {
   clusterAddress: { bytes: 512 },
   /** Some ten certificates; the list of all clusters has 768 KiB. */
   clusterCertificates: { bytes: 16 * kib },
+  /** An answer that is no discovery document. */
+  clusterAnswer: { bytes: 256 * kib },
   /** A discovery document: one of 10,000 resources has less. */
   clusterDocument: { bytes: 4 * mib, values: 500_000, depth: 32 },
   /**
@@ -37,7 +40,10 @@ export const readingBounds = {
    * characters. Most values are the names of fields in `managedFields`.
    */
   clusterEvent: { bytes: 2 * mib, values: 50_000, depth: 32 },
-  /** The policy latchkey-outbox rejects a larger one. Values are entries of each kind. */
+  /**
+   * The policy latchkey-outbox rejects a larger one. Values are entries of each kind: so few bytes
+   * bound the values of JSON.
+   */
   agentReport: { bytes: 64 * kib, values: 2_048, depth: 8 },
   issuerKeys: { bytes: 64 * kib, values: 32 },
   /** 256 KiB of JSON have 350,000 characters in base64url. */

@@ -26,10 +26,8 @@ import { headTimeoutMs } from "./forward-upgrade.ts";
 /** Connections to one cluster for requests with a short answer. */
 export const clusterAnswers = 64;
 const requestTimeoutMs = 10_000;
-/**
- * Answers of up to this size, such as the discovery documents of most clusters, wait for no others.
- */
-const smallBytes = 256 * 1024;
+/** Discovery documents of up to this size, those of most clusters, wait for no others. */
+const smallBytes = readingBounds.clusterAnswer.bytes;
 const discoveryBounds = {
   mostResources: 10_000,
   pauseMs: { first: 5_000, longest: 60_000 },

@@ -189,7 +189,10 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey plan", () => {
   const write = (documents: readonly unknown[]) =>
     writeFileSync(file, documents.map((document) => dump(document)).join("---\n"));
   const plan = async (args: readonly string[] = [], options: CliOptions = {}) => {
-    const result = await runCli(["plan", "-n", home, ...args], options);
+    const result = await runCli(
+      ["plan", ...(args.includes("-n") ? [] : ["-n", home]), ...args],
+      options,
+    );
     outputs.push(result.stdout, result.stderr);
     return result;
   };
@@ -250,8 +253,11 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey plan", () => {
       await eventually(isDone, { what: "the controller" });
       // A plan reads all SharedSecrets of the run, so it is asked only now.
       const isSettled = async () => {
-        const now = await planned(["-A"]);
-        return ![...now.copies, ...now.access].some(concerns(namespaces));
+        for (const at of (await existing()).filter((name) => [home, later].includes(name))) {
+          const now = await planned(["-n", at]);
+          if (now.copies.length + now.access.length > 0) return false;
+        }
+        return true;
       };
       await eventually(isSettled, { what: "a plan without changes" });
       await isDone();
@@ -455,12 +461,6 @@ function objectKey(item: unknown): string {
   const namespace = stringAt(object, "namespace");
   const name = stringAt(object, "name") ?? "";
   return keyOf(namespace === undefined ? { name } : { namespace, name });
-}
-
-/** Whether an item of a plan is about an object in these namespaces. */
-function concerns(namespaces: readonly string[]): (item: unknown) => boolean {
-  return (item) =>
-    namespaces.some((namespace) => stringAt(recordAt(item, "object"), "namespace") === namespace);
 }
 
 function copyText(item: unknown): string {

@@ -10,16 +10,23 @@ export interface ProcessArguments {
   stop(): Promise<void>;
 }
 
+/**
+ * How often the command line of a process is read: at first it may be that of the process which
+ * started it.
+ */
+const looksAtOne = 25;
+
 /** Reads /proc over and over, without a pause that a process could live in unseen. */
 export function watchProcessArguments(): ProcessArguments {
   const seen = new Set<string>();
+  const looks = new Map<string, number>();
   let isStopped = false;
   const looking = (async () => {
     while (!isStopped) {
-      look(seen);
-      await pause(1);
+      look(seen, looks);
+      await pause(2);
     }
-    look(seen);
+    look(seen, looks);
   })();
   return {
     seen,
@@ -30,9 +37,13 @@ export function watchProcessArguments(): ProcessArguments {
   };
 }
 
-function look(seen: Set<string>): void {
-  for (const entry of readdirSync("/proc")) {
-    if (!/^\d+$/.test(entry)) continue;
+function look(seen: Set<string>, looks: Map<string, number>): void {
+  const running = new Set(readdirSync("/proc").filter((entry) => /^\d/.test(entry)));
+  for (const ended of [...looks.keys()].filter((entry) => !running.has(entry))) looks.delete(ended);
+  for (const entry of running) {
+    const before = looks.get(entry) ?? 0;
+    if (before === looksAtOne) continue;
+    looks.set(entry, before + 1);
     try {
       seen.add(readFileSync(join("/proc", entry, "cmdline"), "utf8").replaceAll("\0", " "));
     } catch {

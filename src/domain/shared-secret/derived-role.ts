@@ -185,8 +185,11 @@ export function isDerivedName(
   secret: { readonly name: string; readonly uid: string },
   name: string,
 ): boolean {
-  return [true, false].some((status) =>
-    verbSets.some((verbs) => derivedName(secret, { verbs, status }) === name),
+  return (
+    mayBeDerived(secret, name) &&
+    [true, false].some((status) =>
+      verbSets.some((verbs) => derivedName(secret, { verbs, status }) === name),
+    )
   );
 }
 
