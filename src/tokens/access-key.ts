@@ -14,11 +14,16 @@ import {
 /** No plain key begins with it: a colon is not in its alphabet. */
 const digestPrefix = "sha256:";
 /**
- * What a user wrote instead of a bound digest, in the alphabet of a plain key: the schema of
- * `spec.key` refuses it, too. As a plain key, a text in Git would be the credential.
+ * Whether a user wrote this instead of a bound digest, in the alphabet of a plain key: the schema
+ * of `spec.key` refuses it, too. As a plain key, a text in Git would be the credential.
  */
-const nearDigestForm =
-  /^[Ss][Hh][Aa][-_]?[0-9]|(?:^|[^0-9A-Fa-f])[0-9A-Fa-f]{15,17}[^0-9A-Fa-f][0-9A-Fa-f]{60}/;
+function isNearDigest(text: string): boolean {
+  return (
+    /^[Ss][Hh][Aa][^0-9A-Za-z]{0,3}[0-9]/.test(text) ||
+    /(?:^|[^0-9A-Fa-f])[0-9A-Fa-f]{15,17}[^0-9A-Fa-f]{1,3}[0-9A-Fa-f]{60}/.test(text)
+  );
+}
+
 const boundDigestForm = /^[0-9a-f]{16}\.[0-9a-f]{64}$/;
 
 /** SHA-256 of a plain key, in lower-case hex. */
@@ -50,7 +55,7 @@ export function accessKeyCacheEntry(raw: unknown): ObservedAccessKey {
  */
 export function storedDigest(key: SecretText): string | undefined {
   const text = SecretText.reveal(key);
-  if (!isDigest(key)) return nearDigestForm.test(text) ? undefined : digestOf(key);
+  if (!isDigest(key)) return isNearDigest(text) ? undefined : digestOf(key);
   const digest = text.slice(digestPrefix.length);
   return boundDigestForm.test(digest) ? digest : undefined;
 }
@@ -89,7 +94,7 @@ interface PlainKey {
  */
 export function presentedKey(presented: SecretText): PlainKey | undefined {
   const text = SecretText.reveal(presented);
-  const isPlain = plainForm.test(text) && !nearDigestForm.test(text) && !hasWrongChecksum(text);
+  const isPlain = plainForm.test(text) && !isNearDigest(text) && !hasWrongChecksum(text);
   return isPlain ? plainKey(presented) : undefined;
 }
 
