@@ -18,7 +18,7 @@ export interface AuthenticationOptions {
 }
 
 /** An AuthenticationConfiguration (Kubernetes, "Authenticating"). */
-export interface AuthenticationConfiguration {
+interface AuthenticationConfiguration {
   readonly apiVersion: string;
   readonly kind: string;
   readonly jwt: readonly Readonly<Record<string, unknown>>[];
@@ -26,9 +26,6 @@ export interface AuthenticationConfiguration {
 
 /** The name of the file that kube-apiserver reads. */
 export const authenticationFile = "authentication.yaml";
-
-/** The kind of the file. */
-export const authenticationKind = "AuthenticationConfiguration";
 
 /**
  * Returns the AuthenticationConfiguration of a cluster that trusts direct tokens and no other
@@ -39,7 +36,7 @@ export function authenticationConfiguration(
 ): AuthenticationConfiguration {
   return {
     apiVersion: "apiserver.config.k8s.io/v1",
-    kind: authenticationKind,
+    kind: "AuthenticationConfiguration",
     jwt: [
       {
         issuer: issuerOf(options),
@@ -55,27 +52,22 @@ export function authenticationConfiguration(
   };
 }
 
-/** What {@link authenticationNotes} are about. */
-interface NotedConfiguration {
-  readonly hasAnonymous: boolean;
-  /** The flag for the authorizer of Latchkey; undefined without one. */
-  readonly authorizationFlag: string | undefined;
-}
-
 /**
  * Returns the flags of kube-apiserver and what an administrator has to know about the file, a line
- * each; a line with a flag begins with `--`.
+ * each; a line with a flag begins with `--`. `authorizationFlag` is that for the authorizer of
+ * Latchkey; undefined without one.
  */
 export function authenticationNotes(
   { directory }: { readonly directory: string },
-  { hasAnonymous, authorizationFlag: flag }: NotedConfiguration,
+  authorizationFlag: string | undefined,
 ): readonly string[] {
   return [
     "Flag of kube-apiserver; take every --oidc-* flag away, which this flag excludes:",
     "add the issuer of --oidc-issuer-url to the file instead.",
-    ...(hasAnonymous ? ["Take --anonymous-auth away, because the file has anonymous."] : []),
     `--authentication-config=${directory}/${authenticationFile}`,
-    ...(flag === undefined ? withoutAuthorizer : [...beforeAuthorizer, flag, ...withAuthorizer]),
+    ...(authorizationFlag === undefined
+      ? withoutAuthorizer
+      : [...beforeAuthorizer, authorizationFlag, ...withAuthorizer]),
     "Apply config/connected-policies to this cluster: without it, a token that may write " +
       "Secrets makes a",
     "service account token, which has no scope and no end.",

@@ -141,11 +141,11 @@ describe("a rule refuses", () => {
 });
 
 describe("the notes", () => {
-  const notes = (hasAnonymous: boolean, authorizationFlag?: string) =>
-    authenticationNotes({ directory: "/etc/trust" }, { hasAnonymous, authorizationFlag });
+  const notes = (authorizationFlag?: string) =>
+    authenticationNotes({ directory: "/etc/trust" }, authorizationFlag);
 
   test("with an authorizer have both flags, and say what it decides and what it cannot end", () => {
-    const lines = notes(false, "--authorization-config=/etc/trust/authorization.yaml");
+    const lines = notes("--authorization-config=/etc/trust/authorization.yaml");
     expect(lines.filter((note) => note.startsWith("--"))).toEqual([
       "--authentication-config=/etc/trust/authentication.yaml",
       "--authorization-config=/etc/trust/authorization.yaml",
@@ -158,7 +158,7 @@ describe("the notes", () => {
   });
 
   test("have one flag, at the beginning of a line", () => {
-    expect(notes(true).filter((note) => note.startsWith("--"))).toEqual([
+    expect(notes().filter((note) => note.startsWith("--"))).toEqual([
       "--authentication-config=/etc/trust/authentication.yaml",
     ]);
   });
@@ -170,11 +170,6 @@ describe("the notes", () => {
     "latchkey webhook --direct in this cluster and add --authorization",
     "reach the issuer once after each restart",
   ])("say: %s", (words) => {
-    expect(notes(false).join("\n")).toContain(words);
-  });
-
-  test("name --anonymous-auth only if the file has anonymous", () => {
-    expect(notes(true).join("\n")).toContain("--anonymous-auth");
-    expect(notes(false).join("\n")).not.toContain("--anonymous-auth");
+    expect(notes().join("\n")).toContain(words);
   });
 });

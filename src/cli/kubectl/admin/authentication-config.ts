@@ -1,14 +1,12 @@
-import { boolYaml11Tag, CORE_SCHEMA, dump, load, mergeTag, YAMLException } from "js-yaml";
+import { dump } from "js-yaml";
 import { ownObjects } from "../../../api/names.ts";
 import { resources } from "../../../api/resources.ts";
-import { mergeAuthenticationConfig } from "../../../domain/endpoint-token/authentication-merge.ts";
 import {
   authenticationConfiguration,
-  type AuthenticationConfiguration,
   authenticationFile,
   authenticationNotes,
 } from "../../../domain/endpoint-token/authentication-configuration.ts";
-import { addressProblem } from "../../../domain/endpoint-token/issuer-address.ts";
+import { clusterLocalAddress } from "../../../domain/endpoint-token/issuer-address.ts";
 import { acceptedAudiences } from "../../../domain/endpoint-token/token-audience.ts";
 import type { Client } from "../../../kube/client/client.ts";
 import { ConfigError, UsageError } from "../../../runtime/config-values.ts";
@@ -69,22 +67,23 @@ export async function authenticationOutput(
   options: TrustConfigOptions,
   { client, authorizationFlag }: AuthenticationOutputDeps,
 ): Promise<AuthenticationOutput> {
-  const address = addressProblem(options);
-  if (address !== undefined) throw new ConfigError(address.option, address.value, address.fix);
-  const ours = authenticationConfiguration({
+  const local = clusterLocalAddress(options);
+  if (local !== undefined) throw new ConfigError(local.option, local.value, localFix);
+  const content = authenticationConfiguration({
     ...options,
     audiences: acceptedAudiences({ ...options, clusterName: connectedClusterName(options) }),
     isAuthorized: authorizationFlag !== undefined,
     certificateAuthority: await certificateAuthority(options, client),
   });
-  const content = options.merge === undefined ? ours : merged(options.merge, ours);
-  const text = dump(content, { lineWidth: -1 });
-  const hasAnonymous = "anonymous" in content;
   return {
-    file: { name: authenticationFile, text },
-    notes: authenticationNotes(options, { hasAnonymous, authorizationFlag }),
+    file: { name: authenticationFile, text: dump(content, { lineWidth: -1 }) },
+    notes: authenticationNotes(options, authorizationFlag),
   };
 }
+
+const localFix =
+  "has a host that another cluster cannot resolve; set --discovery-url to the URL at which the " +
+  "connected cluster reaches the discovery document, such as that of an Ingress or a load balancer";
 
 async function certificateAuthority(
   { namespace, issuerCertificateAuthority: path }: TrustConfigOptions,
@@ -111,21 +110,4 @@ async function certificateAuthority(
   const found = caOfSecret(secret);
   if (found !== undefined) return found;
   throw new UsageError(`Secret "${namespace}/${name}" has no valid certificate in ca.crt; ${fix}`);
-}
-
-function merged(path: string, ours: AuthenticationConfiguration): object {
-  const existing = yamlOf(path, readTextFile({ option: "--merge", path }));
-  const result = mergeAuthenticationConfig(existing, ours);
-  if (result.kind === "refused") throw new ConfigError("--merge", path, result.problem);
-  return result.content;
-}
-
-/** Parses YAML as kube-apiserver does: with merge keys, and with `yes` for true. */
-function yamlOf(path: string, text: string): unknown {
-  try {
-    return load(text, { schema: CORE_SCHEMA.withTags(mergeTag, boolYaml11Tag) });
-  } catch (error) {
-    const cause = error instanceof YAMLException ? `: ${error.reason}` : "";
-    throw new ConfigError("--merge", path, `is not a single YAML document${cause}`);
-  }
 }

@@ -58,14 +58,6 @@ const authenticationOptions = {
     help: "with --authentication: prefix of the groups of direct tokens in the connected cluster",
     parse: namePrefix,
   },
-  merge: {
-    value: "<file>",
-    initial: "",
-    help:
-      "with --authentication: the AuthenticationConfiguration that kube-apiserver of the " +
-      "connected cluster reads now; the output has its other issuers and settings too",
-    parse: optional(text),
-  },
 } as const satisfies OptionTable;
 
 /** Every option of `kubectl latchkey trust-config`. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { dump, load } from "js-yaml";
+import { load } from "js-yaml";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { listAt, recordAt } from "../../../../src/api/parse.ts";
 import { printAuthenticationConfig } from "../../../../src/cli/kubectl/admin/authentication-config.ts";
@@ -157,54 +157,6 @@ describe("the printed file", () => {
   });
 });
 
-describe("a merge", () => {
-  const other = {
-    issuer: {
-      url: "https://other.example.com",
-      audiences: ["on"],
-      audienceMatchPolicy: "MatchAny",
-    },
-    claimMappings: { username: { claim: "sub", prefix: "no" }, groups: { claim: "a", prefix: "" } },
-  };
-  const existing = {
-    apiVersion: "apiserver.config.k8s.io/v1beta1",
-    kind: "AuthenticationConfiguration",
-    jwt: [other],
-    anonymous: { enabled: true, conditions: [{ path: "/livez" }] },
-  };
-
-  test("keeps the other issuers and anonymous, and names --anonymous-auth", async () => {
-    const path = written("existing.yaml", dump(existing));
-    const text = await printed([...usual, `--merge=${path}`]);
-    expect(load(text)).toMatchObject({
-      ...existing,
-      apiVersion: "apiserver.config.k8s.io/v1",
-      jwt: [other, { issuer: { url: "https://latchkey.latchkey-system.svc" } }],
-    });
-    expect(text).toContain("# Take --anonymous-auth away");
-  });
-
-  test("of its own output changes nothing", async () => {
-    const first = await printed([...usual, `--merge=${written("a.yaml", dump(existing))}`]);
-    expect(await printed([...usual, `--merge=${written("b.yaml", first)}`])).toBe(first);
-  });
-
-  test("reads booleans and merge keys as kube-apiserver does", async () => {
-    const text = `apiVersion: apiserver.config.k8s.io/v1
-kind: AuthenticationConfiguration
-anonymous: {enabled: yes}
-jwt:
-- issuer: &base {url: https://a.example.com, audiences: ["yes"]}
-- issuer: {<<: *base, url: https://b.example.com}
-`;
-    const merged = await printed([...usual, `--merge=${written("old.yaml", text)}`]);
-    expect(load(merged)).toMatchObject({
-      anonymous: { enabled: true },
-      jwt: [{}, { issuer: { url: "https://b.example.com", audiences: ["yes"] } }, {}],
-    });
-  });
-});
-
 describe("one sentence refuses", () => {
   test.each<[string, readonly string[], string]>([
     [
@@ -227,26 +179,6 @@ describe("one sentence refuses", () => {
       [...usual, `--issuer-certificate-authority=${written("empty.pem", "x")}`],
       "must contain PEM certificates, and only valid ones",
     ],
-    [
-      "a missing file to merge",
-      [...usual, `--merge=${join(directory, "missing")}`],
-      "cannot be read: ENOENT",
-    ],
-    ...(
-      [
-        ["a: [", "is not a single YAML document: unexpected end"],
-        ["", "is not a single YAML document: expected a document"],
-        ["a: 1\na: 2", "is not a single YAML document: duplicated mapping key"],
-        ["a: 1\n---\nb: 2", "is not a single YAML document: expected a single document"],
-        ["a: !!js/function x", "is not a single YAML document: unknown"],
-        [`${"[".repeat(200)}${"]".repeat(200)}`, "is not a single YAML document"],
-        ["kind: Pod", 'has the kind "Pod", not AuthenticationConfiguration'],
-      ] as const
-    ).map(([text, problem], index): [string, readonly string[], string] => [
-      `a file to merge with ${JSON.stringify(text.slice(0, 20))}`,
-      [...usual, `--merge=${written(`bad-${index}.yaml`, text)}`],
-      problem,
-    ]),
   ])("%s", async (_what, argv, problem) => {
     const failure = await printed(argv).then(
       () => undefined,

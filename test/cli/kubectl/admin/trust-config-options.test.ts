@@ -27,7 +27,6 @@ test("without options, all values are read from the cluster, and the files are p
     issuerCertificateAuthority: undefined,
     usernamePrefix: "",
     groupsPrefix: "",
-    merge: undefined,
     directory: "/etc/kubernetes/latchkey",
     output: undefined,
   });
@@ -55,7 +54,7 @@ describe("one sentence refuses", () => {
     ],
     ...[
       ...["cluster-name=east", "own-audience-only=true"],
-      ...["discovery-url=https://a", "issuer-certificate-authority=a", "merge=a"],
+      ...["discovery-url=https://a", "issuer-certificate-authority=a"],
     ].map((option): [string, readonly string[], string] => [
       `--${option} for the central cluster`,
       ["--authorization=true", `--${option}`],
@@ -82,7 +81,7 @@ describe("one sentence refuses", () => {
 
 test("both modes have the options of both", () => {
   const both = ["--authorization=true", ...connected, "--issuer-certificate-authority=system"];
-  const others = ["--webhook-url=https://a", "--username-prefix=mc:", "--merge=/file"];
+  const others = ["--webhook-url=https://a", "--username-prefix=mc:"];
   expect(parse([...both, ...others])).toMatchObject({
     webhookUrl: "https://a",
     usernamePrefix: "mc:",
