@@ -1,6 +1,8 @@
+import { readFileSync } from "node:fs";
+import { budgetsIn, linesOfProducts } from "./products.ts";
 import { exportedNames, importedBy, roomOf, type SourceFile, sourceFiles } from "./source-files.ts";
 
-/** `npm run --silent figures`: the size of each directory of `src`. */
+/** `npm run --silent figures`: the size of each directory of `src`, and of each product. */
 
 const inSource = new Set(sourceFiles.flatMap((file) => importedBy(file, "")));
 /** Lines that do something: no import, type, comment or closing bracket. */
@@ -46,6 +48,17 @@ process.stdout.write(
     `| directory | ${columns} |`,
     `| --- |${" ---: |".repeat(6)}`,
     ...rows.map(([room, files]) => `| ${room} | ${figuresOf(files).join(" | ")} |`),
+    "",
+  ].join("\n"),
+);
+
+const budgets = budgetsIn(readFileSync(new URL("../../CONTRIBUTING.md", import.meta.url), "utf8"));
+const products = [...linesOfProducts(sourceFiles)];
+process.stdout.write(
+  [
+    "\n| product | lines | at most |",
+    "| --- | ---: | ---: |",
+    ...products.map(([name, lines]) => `| ${name} | ${lines} | ${budgets.get(name) ?? "-"} |`),
     "",
   ].join("\n"),
 );
