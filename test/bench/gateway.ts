@@ -7,6 +7,7 @@ import {
   withController,
 } from "./bench-fixture.ts";
 import { headRows } from "./heads.ts";
+import { readingRows } from "./reading-costs.ts";
 import { execRows } from "./gateway-exec.ts";
 import { clusterRows } from "./gateway-clusters.ts";
 import { floodRow } from "./gateway-floods.ts";
@@ -60,6 +61,7 @@ export async function gateway({ fixture, size: { gateway: size }, report }: Benc
     report(await clusterRows(fixture, running, { ...paths, requests: size.small }));
   });
   report(await headRows());
+  report(await readingRows());
 }
 
 async function measureRequests(terms: Terms): Promise<void> {

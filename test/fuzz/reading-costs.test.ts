@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 import { expect, test } from "vitest";
-import { repeatedParts, type TextReader, textReaders } from "./reading-costs.ts";
+import { repeatedParts, textOf, type TextReader, textReaders } from "./reading-costs.ts";
 
 /** What a text costs at most: so many times an ordinary one of its length, and one of half of it. */
 const most = { ofOrdinary: 4, ofHalf: 3 };
@@ -98,16 +98,6 @@ async function ordinaryCost(
   const cost = known.get(reader) ?? (await leastCost(reader, text, attempts));
   known.set(reader, cost);
   return cost;
-}
-
-function textOf(
-  { around: [begin, end] = ["", ""] }: TextReader,
-  part: string,
-  length: number,
-  last = "",
-): string {
-  const times = Math.max(1, Math.floor((length - begin.length - end.length) / part.length));
-  return begin + part.repeat(times) + last + end;
 }
 
 /** The least time of some attempts, in milliseconds. */

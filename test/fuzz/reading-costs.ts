@@ -269,3 +269,14 @@ function parsed(read: () => unknown): unknown {
     return undefined;
   }
 }
+
+/** A text of some length that repeats a part, between what the reader needs around it. */
+export function textOf(
+  { around: [begin, end] = ["", ""] }: TextReader,
+  part: string,
+  length: number,
+  last = "",
+): string {
+  const times = Math.max(1, Math.floor((length - begin.length - end.length) / part.length));
+  return begin + part.repeat(times) + last + end;
+}
