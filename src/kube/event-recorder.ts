@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { keyOf, type Manifest } from "../api/object.ts";
 import type { Event } from "../api/event.ts";
 import { apiVersionOf, resources } from "../api/resources.ts";
+import type { Wire } from "../api/wire.ts";
 
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
@@ -95,7 +96,7 @@ export class EventRecorder {
         ...referenceTo(subject),
       },
       note: cut(note, longest.note),
-    };
+    } satisfies Wire<"Event">;
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Manifest, Metadata, ObjectRef } from "../api/object.ts";
 import { numberAt, parseMetadata, recordAt, stringAt } from "../api/parse.ts";
 import { apiVersionOf, resources } from "../api/resources.ts";
+import type { Wire } from "../api/wire.ts";
 import { microTime } from "./micro-time.ts";
 
 /** LeaseSpec (Kubernetes API reference, Lease); times are MicroTime. */
@@ -71,7 +72,7 @@ export function newLease(
     kind: resources.leases.kind,
     metadata: { ...ref, ...annotations },
     spec,
-  };
+  } satisfies Wire<"Lease">;
 }
 
 /**

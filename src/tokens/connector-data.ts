@@ -9,6 +9,7 @@ import {
 import type { Manifest } from "../api/object.ts";
 import { isRecord, recordAt, stringAt } from "../api/parse.ts";
 import { SecretText } from "../api/secret-text.ts";
+import type { Wire } from "../api/wire.ts";
 import {
   connectorDataRefText,
   type ConnectorDataRef,
@@ -108,7 +109,7 @@ function ownSecret(
     immutable: true,
     type: "Opaque",
     data,
-  };
+  } satisfies Wire<"Secret">;
 }
 
 function withoutField(object: Json): Json {

@@ -8,6 +8,7 @@ import type { Manifest, Metadata } from "../api/object.ts";
 import { parseMetadata, recordAt, stringAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import { SecretText } from "../api/secret-text.ts";
+import type { Wire } from "../api/wire.ts";
 import { type CaFingerprints, formerCaText } from "../domain/certificates/ca-change.ts";
 import {
   certificateNames,
@@ -208,7 +209,7 @@ export function serverCertificatesSecret(
       ...data,
       ...(admissionSegment !== undefined && { [segmentFile]: encoded(admissionSegment) }),
     },
-  };
+  } satisfies Wire<"Secret">;
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Manifest, Metadata } from "../api/object.ts";
 import { listAt, parseMetadata, recordAt, ownValue, isRecord, stringAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import { SecretText } from "../api/secret-text.ts";
+import type { Wire } from "../api/wire.ts";
 import {
   type KeyRotation,
   type RotatedKey,
@@ -91,7 +92,7 @@ export function newSigningKeys({
     },
     type: "Opaque",
     data: dataOf([newKey("signing", now)], 0),
-  };
+  } satisfies Wire<"Secret">;
 }
 
 /**

@@ -6,6 +6,7 @@ import {
 } from "../api/access-review.ts";
 import { extras } from "../api/names.ts";
 import type { ObservedAccessKey } from "../api/owned-access-key.ts";
+import type { Wire } from "../api/wire.ts";
 import {
   authorizeKey,
   type AuthorizeKeyDeps,
@@ -50,7 +51,7 @@ export function accessReviewHandler(deps: AccessReviewDeps): Handler {
 
 /** The response to a SubjectAccessReview: RBAC decides about requests that are not denied. */
 function accessReviewResponse(verdict: KeyVerdict): HttpResponse {
-  const status =
+  const status: Wire<"SubjectAccessReview">["status"] =
     verdict.kind === "denied"
       ? { allowed: false, denied: true, reason: verdict.reason }
       : { allowed: false };

@@ -1,5 +1,6 @@
 import type { Key, Metadata } from "../../api/object.ts";
 import { apiVersionOf, resources } from "../../api/resources.ts";
+import type { Wire } from "../../api/wire.ts";
 import { type ClusterReport, reportKey, reportText } from "../../domain/outbox/cluster-report.ts";
 import { reportCount, reportName, reportNumberOf } from "../../domain/outbox/outbox-names.ts";
 import { unknownSourcesOf } from "../../domain/outbox/report-of.ts";
@@ -118,6 +119,6 @@ function reportWrite(metadata: Metadata, text: string): Write {
       kind: resources.configMaps.kind,
       metadata: { namespace, name, uid, resourceVersion, labels, annotations },
       data: { [reportKey]: text },
-    },
+    } satisfies Wire<"ConfigMap">,
   };
 }

@@ -1,6 +1,7 @@
 import { apiVersionOf, resources } from "../../api/resources.ts";
 import { components, labels, revokedTokensName } from "../../api/names.ts";
 import type { Manifest, Metadata } from "../../api/object.ts";
+import type { Wire } from "../../api/wire.ts";
 import { instantOf } from "../lifetime.ts";
 import { timestamp } from "../plan/conditions.ts";
 import { type Plan, requeueAt, type Write, deleteWrite } from "../plan/plan.ts";
@@ -154,7 +155,7 @@ function newList(
       labels: { [labels.component]: components.revokedTokens },
     },
     data: Object.fromEntries(entries.map(([jti, entry]) => [jti, entryText(entry)])),
-  };
+  } satisfies Wire<"ConfigMap">;
 }
 
 /** The changes of one ConfigMap. */

@@ -2,6 +2,7 @@ import { annotations, group, labels } from "../../api/names.ts";
 import type { Manifest, ManifestMetadata, Metadata } from "../../api/object.ts";
 import { apiVersionOf, resources } from "../../api/resources.ts";
 import type { GrantRole, ResourceRule } from "../../api/role.ts";
+import type { Wire } from "../../api/wire.ts";
 import { chunkPrefix, grants } from "./granted-names.ts";
 
 /**
@@ -64,7 +65,7 @@ export function chunkRole(chunk: GrantChunk, existing?: GrantRole): Manifest {
       ...marks(chunk, existing?.metadata),
     },
     rules: chunkRules(chunk.names),
-  };
+  } satisfies Wire<"ClusterRole">;
 }
 
 /** The ClusterRoleBinding of a chunk. */
@@ -76,7 +77,7 @@ export function chunkBinding(chunk: GrantChunk): Manifest {
     metadata: marks(chunk),
     roleRef: { apiGroup, kind, name: chunkName(chunk.hash, chunk.number) },
     subjects: [{ kind: "User", apiGroup, name: chunk.requester }],
-  };
+  } satisfies Wire<"ClusterRoleBinding">;
 }
 
 /** Whether a role or binding of the requester has Latchkey's label and annotation. */

@@ -1,6 +1,7 @@
 import { annotations, components, labels, ownObjects } from "../../api/names.ts";
 import type { Manifest } from "../../api/object.ts";
 import { apiVersionOf, type Resource, resources } from "../../api/resources.ts";
+import type { Wire } from "../../api/wire.ts";
 import { clustersNamespace } from "../gateway/connected-cluster.ts";
 import type { ConnectedCluster } from "./consents.ts";
 import { agentUser, outboxNamespace, reportCount, reportName } from "./outbox-names.ts";
@@ -101,11 +102,11 @@ export function outboxObjects(cluster: string): readonly OutboxObject[] {
         ...{ apiGroups: [resource.group], resources: [resource.plural], verbs },
         ...(names.length === 0 ? {} : { resourceNames: names }),
       })),
-    }),
+    } satisfies Pick<Wire<"Role">, "rules">),
     object(resources.roleBindings, {
       roleRef: { apiGroup, kind, name: agentName },
       subjects: [{ apiGroup, kind: "User", name: agentUser(cluster) }],
-    }),
+    } satisfies Pick<Wire<"RoleBinding">, "roleRef" | "subjects">),
     ...Array.from({ length: reportCount }, (_, number) =>
       object(resources.configMaps, {
         name: reportName(number),
@@ -113,7 +114,10 @@ export function outboxObjects(cluster: string): readonly OutboxObject[] {
       }),
     ),
     object(resources.leases, { component: components.clusterAgent }),
-    object(resources.resourceQuotas, { name: "outbox", spec: { hard } }),
+    object(resources.resourceQuotas, {
+      name: "outbox",
+      spec: { hard } satisfies Wire<"ResourceQuota">["spec"],
+    }),
   ];
 }
 

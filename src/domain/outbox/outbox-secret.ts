@@ -8,6 +8,7 @@ import {
 } from "../../api/object.ts";
 import { apiVersionOf, resources } from "../../api/resources.ts";
 import type { SecretData } from "../../api/shared-secret.ts";
+import type { Wire } from "../../api/wire.ts";
 import type { Source } from "../sync/copy.ts";
 import { haveSameValues } from "../sync/placeholder.ts";
 import { outboxName, outboxNamespace, placeIn } from "./outbox-names.ts";
@@ -181,5 +182,5 @@ function manifest(
     },
     type: outboxSecretType,
     data,
-  };
+  } satisfies Wire<"Secret">;
 }

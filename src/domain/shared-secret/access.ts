@@ -2,6 +2,7 @@ import { labels } from "../../api/names.ts";
 import type { Manifest, Metadata } from "../../api/object.ts";
 import { apiVersionOf, type Resource, resources } from "../../api/resources.ts";
 import type { ObservedRoleBinding, ObservedRole, Subject } from "../../api/role.ts";
+import type { Wire } from "../../api/wire.ts";
 import { distinct, subjectKey } from "./access-rules.ts";
 import {
   bindingManifest,
@@ -228,7 +229,7 @@ function narrowed(
 ): Write {
   const { apiGroup, kind, name } = binding.roleRef;
   const { namespace, labels: given, annotations } = binding.metadata;
-  const manifest: Manifest = {
+  const manifest = {
     apiVersion: apiVersionOf(resources.roleBindings),
     kind: resources.roleBindings.kind,
     metadata: {
@@ -240,7 +241,7 @@ function narrowed(
     },
     roleRef: { apiGroup, kind, name },
     subjects,
-  };
+  } satisfies Wire<"RoleBinding">;
   return replacement(resources.roleBindings, manifest, binding);
 }
 

@@ -3,6 +3,7 @@ import type { Manifest, ManifestMetadata, Metadata, OwnerReference } from "../..
 import { apiVersionOf, resources } from "../../api/resources.ts";
 import type { ResourceRule, ObservedRoleBinding, ObservedRole, Subject } from "../../api/role.ts";
 import { withoutEnd } from "../../api/text-end.ts";
+import type { Wire } from "../../api/wire.ts";
 import { distinct, type Grant, grantableVerbs, type Permission } from "./access-rules.ts";
 import { isSame } from "../plan/merge-patch.ts";
 import { hashName } from "../hash-name.ts";
@@ -87,7 +88,7 @@ export function roleManifest(secret: Metadata, role: DerivedRole): Manifest {
     kind: resources.roles.kind,
     metadata: derivedMetadata(secret, role),
     rules: [ruleFor(secret.name, role.permission)],
-  };
+  } satisfies Wire<"Role">;
 }
 
 /** The manifest of the RoleBinding, with these subjects. */
@@ -102,7 +103,7 @@ export function bindingManifest(
     metadata: derivedMetadata(secret, role),
     roleRef: { apiGroup: resources.roles.group, kind: resources.roles.kind, name: role.name },
     subjects,
-  };
+  } satisfies Wire<"RoleBinding">;
 }
 
 function derivedMetadata(secret: Metadata, role: DerivedRole): ManifestMetadata {

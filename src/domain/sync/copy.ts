@@ -3,6 +3,7 @@ import type { Manifest, Metadata, ObjectRef, OwnerReference } from "../../api/ob
 import { apiVersionOf, resources } from "../../api/resources.ts";
 import { SecretText } from "../../api/secret-text.ts";
 import type { SecretData, SharedSecret, SharedSecretWithData } from "../../api/shared-secret.ts";
+import type { Wire } from "../../api/wire.ts";
 import { allowedMetadata, hasCopyMetadata, withCopyMetadata, without } from "./copy-metadata.ts";
 import { filledValue } from "./placeholder.ts";
 import { type SyncOptions, syncOptionsOf } from "./sync-options.ts";
@@ -189,7 +190,7 @@ export function copyManifest(
     type: source.options.secretType,
     ...(over?.immutable === true ? { immutable: true } : {}),
     data,
-  };
+  } satisfies Wire<"Secret">;
 }
 
 /** The manifest of a placeholder with this data; its name, type and other metadata are kept. */
@@ -221,7 +222,7 @@ export function emptiedManifest(over: ObservedCopy, why: string | undefined): Ma
     },
     type: over.type,
     data: leastData(over.type),
-  };
+  } satisfies Wire<"Secret">;
 }
 
 /** The metadata of a Secret without the labels and annotations that Latchkey has set. */
