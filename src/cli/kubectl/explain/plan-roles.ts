@@ -29,8 +29,11 @@ type LiveRoles =
     }
   | undefined;
 
-/** For more namespaces, one list of all of them is tried first. */
-const mostNamespaces = 4;
+/**
+ * For more namespaces, one list of all of them is tried first: it may have many more Roles, but
+ * costs a request for each 500.
+ */
+const mostNamespaces = 20;
 
 /** Reads the Roles and RoleBindings of namespaces, by namespace. */
 export async function readRoles(

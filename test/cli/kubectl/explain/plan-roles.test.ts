@@ -5,7 +5,7 @@ import { KubeError } from "../../../../src/kube/client/kube-error.ts";
 import { rawObject } from "../../../support/fake-list-watch.ts";
 import { fakeCluster } from "../fake-cluster.ts";
 
-const namespaces = ["one", "two", "three", "four", "five"];
+const namespaces = Array.from({ length: 21 }, (_, index) => `web-${index}`);
 const roleIn = (namespace: string) => rawObject({ namespace, name: `of-${namespace}` });
 
 /** The requests for the Roles of namespaces, and the names of the Roles that were found there. */
@@ -48,7 +48,7 @@ test("a user who may not list them everywhere reads those of each namespace", as
 });
 
 test("the Roles of few namespaces are read there alone", async () => {
-  const { asked, names } = await rolesOf(["two", "two"], true);
-  expect(names).toEqual([["two", ["of-two"]]]);
-  expect(asked).toEqual(["roles two", "rolebindings two"]);
+  const { asked, names } = await rolesOf(["web-1", "web-1"], true);
+  expect(names).toEqual([["web-1", ["of-web-1"]]]);
+  expect(asked).toEqual(["roles web-1", "rolebindings web-1"]);
 });
