@@ -15,7 +15,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 function read(content: string | Uint8Array): string {
   const path = join(directory, "file");
   writeFileSync(path, content);
-  return readTextFile({ option: "--merge", path });
+  return readTextFile({ option: "--file", path });
 }
 
 test.each([
@@ -30,7 +30,7 @@ test.each<[string, string | Uint8Array, string]>([
   ["larger than allowed", "a".repeat(mostFileBytes + 1), "is larger than 1048576 bytes"],
   ["that is not text", Uint8Array.of(0xff, 0xfe, 0x00), "is not a text file in UTF-8"],
 ])("a file %s is refused", (_what, content, problem) => {
-  expect(() => read(content)).toThrow(`--merge: "${join(directory, "file")}" ${problem}`);
+  expect(() => read(content)).toThrow(`--file: "${join(directory, "file")}" ${problem}`);
 });
 
 test("a file without an end is refused", () => {
@@ -44,5 +44,5 @@ test.each([
   ["is missing", join(directory, "missing"), "cannot be read: ENOENT"],
   ["is a directory", directory, "cannot be read: EISDIR"],
 ])("a file that %s is refused", (_what, path, problem) => {
-  expect(() => readTextFile({ option: "--merge", path })).toThrow(`"${path}" ${problem}`);
+  expect(() => readTextFile({ option: "--file", path })).toThrow(`"${path}" ${problem}`);
 });
