@@ -1,5 +1,4 @@
-import { performance } from "node:perf_hooks";
-import { repeatedParts, textOf, type TextReader, textReaders } from "../fuzz/reading-costs.ts";
+import { leastCost, repeatedParts, textOf, textReaders } from "../fuzz/reading-costs.ts";
 import { type Row, row } from "./report.ts";
 
 const attempts = 5;
@@ -11,7 +10,7 @@ export async function readingRows(): Promise<readonly Row[]> {
   for (const reader of textReaders) {
     let most = { what: "", ms: -1 };
     for (const part of repeatedParts) {
-      const ms = await costOf(reader, textOf(reader, part, reader.most));
+      const ms = await leastCost(reader, textOf(reader, part, reader.most), attempts);
       if (ms > most.ms) most = { what: `${reader.name}, of ${JSON.stringify(part)}`, ms };
     }
     slowest.push(most);
@@ -20,15 +19,4 @@ export async function readingRows(): Promise<readonly Row[]> {
     .toSorted((one, other) => other.ms - one.ms)
     .slice(0, shownRows)
     .map(({ what, ms }) => row(`read ${what}`, [ms, "ms"], { goal: "<= 10 ms" }));
-}
-
-/** The least of some attempts: a busy machine only adds time. */
-async function costOf({ read }: TextReader, text: string): Promise<number> {
-  let least = Number.POSITIVE_INFINITY;
-  for (let attempt = 0; attempt < attempts; attempt += 1) {
-    const began = performance.now();
-    await read(text);
-    least = Math.min(least, performance.now() - began);
-  }
-  return least;
 }

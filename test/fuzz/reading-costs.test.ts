@@ -1,6 +1,5 @@
-import { performance } from "node:perf_hooks";
 import { expect, test } from "vitest";
-import { repeatedParts, textOf, type TextReader, textReaders } from "./reading-costs.ts";
+import { leastCost, repeatedParts, textOf, type TextReader, textReaders } from "./reading-costs.ts";
 
 /** What a text costs at most: so many times an ordinary one of its length, and one of half of it. */
 const most = { ofOrdinary: 4, ofHalf: 3 };
@@ -97,17 +96,6 @@ async function ordinaryCost(
   if (!isWall) return costOf(reader, text);
   const cost = known.get(reader) ?? (await leastCost(reader, text, attempts));
   known.set(reader, cost);
-  return cost;
-}
-
-/** The least time of some attempts, in milliseconds. */
-async function leastCost({ read }: TextReader, text: string, times: number): Promise<number> {
-  let cost = Number.POSITIVE_INFINITY;
-  for (let attempt = 0; attempt < times; attempt += 1) {
-    const began = performance.now();
-    await read(text);
-    cost = Math.min(cost, performance.now() - began);
-  }
   return cost;
 }
 
