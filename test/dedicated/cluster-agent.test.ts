@@ -21,15 +21,21 @@ import { writeKubeconfig } from "../support/kubeconfig.ts";
 import { postNamespace } from "../support/latchkey-objects.ts";
 import { unique } from "../support/policy-request.ts";
 import { base64 } from "../support/shared-secret-requests.ts";
+import { describeCentral } from "./cluster-agent-central.ts";
 
+let fixture: AgentFixture;
+
+beforeAll(async () => {
+  if (hasDedicatedClusters) fixture = await startAgentFixture();
+});
+afterAll(() => fixture?.stop());
+
+describe.skipIf(!hasDedicatedClusters)("a SharedSecret that names a connected cluster", () => {
+  describeCentral(() => fixture);
+});
+
+// The test plays the controller of the central cluster.
 describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () => {
-  let fixture: AgentFixture;
-
-  beforeAll(async () => {
-    fixture = await startAgentFixture();
-  });
-  afterAll(() => fixture?.stop());
-
   const becomesCopied = (place: Place, data: Readonly<Record<string, string>>): Promise<Answer> =>
     fixture.arrives(place, data);
   const becomesGone = (place: Place): Promise<void> => fixture.goes(place);

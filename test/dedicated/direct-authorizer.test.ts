@@ -14,13 +14,7 @@ import { findOrBuildControlPlane } from "../support/binaries.ts";
 import { startControlPlane, type StartedControlPlane } from "../support/control-plane.ts";
 import { derivedRequests } from "../support/derived-requests.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
-import {
-  alice,
-  connectedName,
-  type DirectFixture,
-  startDirectFixture,
-  tokenPath,
-} from "../support/direct-fixture.ts";
+import { alice, connectedName, type DirectFixture, tokenPath } from "../support/direct-fixture.ts";
 import { keysPath, postKey, withKey } from "../support/latchkey-objects.ts";
 import { eventually } from "../support/eventually.ts";
 import { gatewayCa, managementPath } from "../support/gateway-address.ts";
@@ -49,6 +43,8 @@ import {
 import { trustTokens } from "../support/trust.ts";
 import { askAt, type KeyedRequest, selfReview, type WayIn } from "../support/ways-in.ts";
 import { allowRequesters } from "../support/scenario-play.ts";
+import { startTrustingCluster, type TrustingCluster } from "../support/trusting-cluster.ts";
+import { describeTokens } from "./direct-tokens.ts";
 
 const parent = `${keysPath}/parent`;
 const rule = (verbs: readonly string[], resource: string, namespaces: readonly string[] = []) => ({
@@ -80,8 +76,18 @@ const ofScopes = [
   ...["validatingadmissionpolicies", "validatingadmissionpolicybindings"],
 ];
 
+let fixture: TrustingCluster;
+
+beforeAll(async () => {
+  if (hasDedicatedClusters) fixture = await startTrustingCluster(allowRequesters);
+});
+afterAll(() => fixture?.stop());
+
+describe.skipIf(!hasDedicatedClusters)("a connected cluster that trusts direct tokens", () => {
+  describeTokens(() => fixture);
+});
+
 describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", () => {
-  let fixture: DirectFixture;
   let central: DirectFixture["central"];
   let connected: DirectFixture["connected"];
   /** Another connected cluster, which only the gateway reaches. */
@@ -115,7 +121,6 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
   }
 
   beforeAll(async () => {
-    fixture = await startDirectFixture(allowRequesters);
     ({ central, connected, controller, endpoint } = fixture);
     const { controlPlane: management, program } = central;
     const { issuerUrl: issuer } = controller;
@@ -163,7 +168,7 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
     );
     for (const cluster of [management, connected, west])
       await kubectl(cluster, [
-        ...["create", "clusterrolebinding", "readers", "--clusterrole=cluster-admin"],
+        ...["create", "clusterrolebinding", "administrators", "--clusterrole=cluster-admin"],
         "--group=devs",
       ]);
     for (const request of scopedObjects(names)) {
@@ -185,7 +190,6 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
     await gateway?.stop();
     await authorizer?.stop();
     await west?.stop();
-    await fixture?.stop();
   });
 
   const paths = [
@@ -473,7 +477,7 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
   it("refuses a token while its key is disabled, and after its key is deleted", async () => {
     const spec = { user: "alice", ttl: 3600, key: `parent-${"k".repeat(40)}` };
     const { metadata } = await central.arrange(postKey("parent", spec));
-    const token = await mint("child", {}, withKey(alice, metadata));
+    const token = await mint("child-of-key", {}, withKey(alice, metadata));
     await central.arrange(mergePatch(parent, { spec: { disabled: true } }));
     await refusedAfter("its key was disabled", token);
     await central.arrange(mergePatch(parent, { spec: { disabled: false } }));

@@ -1,21 +1,23 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { annotations } from "../../src/api/names.ts";
 import { parseConditions } from "../../src/api/parse.ts";
-import { type AgentFixture, type Place, startAgentFixture } from "../support/agent-fixture.ts";
+import type { AgentFixture, Place } from "../support/agent-fixture.ts";
 import { type Answer, get, remove } from "../support/cluster-connection.ts";
-import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import { eventually } from "../support/eventually.ts";
+import type { ControllerProcess } from "../support/latchkey-process.ts";
 import { shareWithEast } from "../support/shared-with-east.ts";
 
-describe.skipIf(!hasDedicatedClusters)("a SharedSecret that names a connected cluster", () => {
+/** The tests of SharedSecrets of a central cluster, with its own controller. */
+export function describeCentral(given: () => AgentFixture): void {
   let fixture: AgentFixture;
+  let controller: ControllerProcess;
 
   beforeAll(async () => {
-    fixture = await startAgentFixture();
-    const controller = await fixture.central.run();
+    fixture = given();
+    controller = await fixture.central.run();
     await controller.waitReady();
   });
-  afterAll(() => fixture?.stop());
+  afterAll(() => controller?.stop());
 
   const becomesCopied = (place: Place, data: Readonly<Record<string, string>>): Promise<Answer> =>
     fixture.arrives(place, data);
@@ -80,4 +82,4 @@ describe.skipIf(!hasDedicatedClusters)("a SharedSecret that names a connected cl
     agent.kill("SIGCONT");
     await becomesGone(place);
   });
-});
+}

@@ -1,9 +1,8 @@
 import { fetch } from "undici";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { join } from "node:path";
 import { requesters } from "../support/actions.ts";
 import { mergePatch, remove } from "../support/cluster-connection.ts";
-import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import {
   alice,
   connectedName,
@@ -16,14 +15,7 @@ import { eventually } from "../support/eventually.ts";
 import { issuerCa } from "../support/gateway-address.ts";
 import { writePrivately } from "../support/kubeconfig.ts";
 import { kubectl, tryKubectl } from "../support/kubectl.ts";
-import { allowRequesters } from "../support/scenario-play.ts";
-import {
-  now,
-  startTrustingCluster,
-  type TrustingCluster,
-  userIn,
-  ways,
-} from "../support/trusting-cluster.ts";
+import { now, type TrustingCluster, userIn, ways } from "../support/trusting-cluster.ts";
 
 /** What a test changes about a good token; the claims at the time of the test. */
 interface Change {
@@ -31,16 +23,16 @@ interface Change {
   readonly header?: object;
 }
 
-describe.skipIf(!hasDedicatedClusters)("a connected cluster that trusts direct tokens", () => {
+/** The tests of a cluster whose kube-apiserver accepts direct tokens, and asks no authorizer. */
+export function describeTokens(given: () => TrustingCluster): void {
   let cluster: TrustingCluster;
   beforeAll(async () => {
-    cluster = await startTrustingCluster(allowRequesters);
+    cluster = given();
     await kubectl(cluster.connected, [
-      ...["create", "clusterrolebinding", "readers", "--clusterrole=view"],
+      ...["create", "clusterrolebinding", "viewers", "--clusterrole=view"],
       "--group=devs",
     ]);
   });
-  afterAll(() => cluster?.stop());
 
   it.for(ways)(
     "serves kubectl as the user of the token, with the rights of that user there, by its %s",
@@ -243,4 +235,4 @@ describe.skipIf(!hasDedicatedClusters)("a connected cluster that trusts direct t
       what: "the token of a deleted key to be refused",
     });
   });
-});
+}
