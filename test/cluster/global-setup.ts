@@ -1,7 +1,8 @@
 import type { TestProject } from "vitest/node";
 import type { ControlPlane } from "../support/control-plane-handle.ts";
-import { asData } from "../support/control-plane.ts";
-import { awaitStamps, startPrepared } from "../support/install-latchkey.ts";
+import { asData, type StartedControlPlane } from "../support/control-plane.ts";
+import { awaitStamps, type InstalledLatchkey, startPrepared } from "../support/install-latchkey.ts";
+import { startOthers } from "../support/setups.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -17,29 +18,44 @@ declare module "vitest" {
   }
 }
 
-let stop = async () => {};
+/** What runs for these tests. */
+interface Running {
+  readonly controlPlane: StartedControlPlane;
+  readonly stamps: InstalledLatchkey;
+}
 
-/** Starts one control plane with Latchkey's CRDs, RBAC and policies for the run. */
-export async function setup(project: TestProject): Promise<void> {
+declare global {
+  var latchkeyCluster: Promise<Running> | undefined;
+}
+
+async function startCluster(): Promise<Running> {
   const report = (line: string) => void process.stderr.write(`control plane: ${line}\n`);
   const { controlPlane, stampedBy } = await startPrepared(report);
-  stop = () => controlPlane.stop();
   try {
-    const stamps = await awaitStamps(controlPlane, { stampedBy });
-    stop = async () => {
-      await stamps.stop();
-      await controlPlane.stop();
-    };
-    project.provide("controlPlane", asData(controlPlane));
-    project.provide("hasPolicies", stamps.hasPolicies);
-    project.provide("isStampedByWebhook", stamps.isStampedByWebhook);
+    return { controlPlane, stamps: await awaitStamps(controlPlane, { stampedBy }) };
   } catch (error) {
-    await stop();
+    await controlPlane.stop();
     throw error;
   }
 }
 
+/** Starts one control plane with Latchkey's CRDs, RBAC and policies for the run. */
+export function start(): Promise<Running> {
+  return (globalThis.latchkeyCluster ??= startCluster());
+}
+
+/** Says how tests reach the control plane. */
+export async function setup(project: TestProject): Promise<void> {
+  startOthers(import.meta.filename);
+  const { controlPlane, stamps } = await start();
+  project.provide("controlPlane", asData(controlPlane));
+  project.provide("hasPolicies", stamps.hasPolicies);
+  project.provide("isStampedByWebhook", stamps.isStampedByWebhook);
+}
+
 /** Stops the control plane. */
 export async function teardown(): Promise<void> {
-  await stop();
+  const running = await start().catch(() => undefined);
+  await running?.stamps.stop();
+  await running?.controlPlane.stop();
 }

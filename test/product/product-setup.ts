@@ -12,6 +12,7 @@ import { type ControllerProcess, startController } from "../support/latchkey-pro
 import { isMissing, type Missing, orMissing } from "../support/prepared.ts";
 import { gatewayArgs, type Product, startProduct } from "../support/product.ts";
 import { enforcesOwnerReferences } from "../support/program-flags.ts";
+import { startOthers } from "../support/setups.ts";
 import { servesOwnKinds, trustFiles } from "../support/trust.ts";
 
 /** The data with which tests access the controller of the run. */
@@ -108,19 +109,24 @@ async function startWhole(): Promise<Running> {
     for (const each of stops.splice(0).toReversed()) await each();
   };
   try {
+    let authenticating: ControlPlane | undefined;
     const product = await startProduct(report, {
       controlPlane: { extraApiServerFlags: kubelet?.apiServerFlags ?? [] },
       controller: controllerArgs,
       webhook: [`--quota-keys=${quota.keys}`, `--quota-exempt=${quota.exempt}`],
       gateways: [gatewayArgs, gatewayArgs],
+      meanwhile: async ({ controlPlane, webhook }) => {
+        const { signal: _, ...server } = await controlPlane.addApiServer([
+          ...(await trustFiles(controlPlane, webhook)),
+          enforcesOwnerReferences,
+        ]);
+        await servesOwnKinds(server);
+        authenticating = server;
+      },
     });
     stops.push(() => product.stop());
-    const { controlPlane, controller, webhook, gateways } = product;
-    const { signal: _, ...authenticating } = await controlPlane.addApiServer([
-      ...(await trustFiles(controlPlane, webhook)),
-      enforcesOwnerReferences,
-    ]);
-    await servesOwnKinds(authenticating);
+    if (authenticating === undefined) throw new Error("the second API server did not start");
+    const { controlPlane, controller, gateways } = product;
     const gateway = {
       urls: gateways.map(({ gatewayUrl }) => gatewayUrl),
       metricsUrls: gateways.map(({ url }) => url),
@@ -156,26 +162,36 @@ async function startControllerAlone(): Promise<Running> {
   return { controller, controlPlane, stamps, stop };
 }
 
-/** The vitest projects that use the control plane share it; the last one to end stops it. */
+/** The vitest projects that use the product share it; the last one to end stops it. */
 interface Shared {
   users: number;
-  running: Promise<Running> | undefined;
+  readonly running: Promise<Running>;
 }
 
 declare global {
   var latchkeyProduct: Shared | undefined;
 }
 
-/** Starts the product unless another project has, and says how the tests of this one reach it. */
+function share(): Shared {
+  const begin = hasDedicatedClusters ? startWhole : startControllerAlone;
+  return (globalThis.latchkeyProduct ??= { users: 0, running: begin() });
+}
+
+/** Starts the product unless another project has. */
+export function start(): Promise<unknown> {
+  return share().running;
+}
+
+/** Says how the tests of a project reach the product. */
 export async function setup(project: TestProject): Promise<void> {
+  startOthers(import.meta.filename);
   const isProgram = project.name === "verify-program";
   project.provide("webhook", undefined);
   project.provide("gateway", undefined);
   project.provide("cli", undefined);
   project.provide("kubelet", { missing: "no gateway runs beside an existing cluster" });
-  const shared = (globalThis.latchkeyProduct ??= { users: 0, running: undefined });
+  const shared = share();
   shared.users += 1;
-  shared.running ??= hasDedicatedClusters ? startWhole() : startControllerAlone();
   const { controller, controlPlane, stamps, whole } = await shared.running;
   const server = project.name === "product" ? undefined : whole?.authenticating;
   const { url, issuerUrl, kubeconfig, log } = controller;
@@ -211,6 +227,6 @@ export async function teardown(): Promise<void> {
   if (shared === undefined) return;
   shared.users -= 1;
   if (shared.users > 0) return;
-  const running = await shared.running?.catch(() => undefined);
+  const running = await shared.running.catch(() => undefined);
   await running?.stop();
 }

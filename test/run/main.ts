@@ -9,8 +9,9 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { filesOfRun, prepareFor } from "./prepare.ts";
+import { filesOfRun, prepareFor, setupsAmong } from "./prepare.ts";
 import { type Prepared, preparedVariable } from "../support/prepared.ts";
+import { setupsVariable } from "../support/setups.ts";
 
 const prepareOnly = "--prepare-only";
 const given = process.argv.slice(2).filter((argument) => argument !== prepareOnly);
@@ -21,6 +22,7 @@ const runs =
     ? ["cluster", "!cluster"].map((name) => [`--project=${name}`, "--passWithNoTests"])
     : [[]];
 const everyChange = hasProjects ? [] : ["--project=!verify*"];
+const files = filesOfRun([...everyChange, ...given]);
 const prepared = await prepare();
 if (process.argv.includes(prepareOnly)) process.exit(0);
 const directory = mkdtempSync(join(tmpdir(), "latchkey-test-"));
@@ -45,7 +47,11 @@ let code = 0;
 for (const projects of runs) {
   const vitest = spawn("vitest", ["run", ...everyChange, ...projects, ...given], {
     stdio: "inherit",
-    env: { ...process.env, TMPDIR: directory, [preparedVariable]: JSON.stringify(prepared) },
+    env: {
+      ...{ ...process.env, TMPDIR: directory, [preparedVariable]: JSON.stringify(prepared) },
+      // On an existing cluster they are the same cluster.
+      ...(runs.length === 1 && { [setupsVariable]: setupsAmong(files).join(",") }),
+    },
     // A group of its own: a worker outlives a vitest that is stopped by a signal.
     detached: true,
   });
@@ -72,7 +78,6 @@ process.exitCode = stopped === undefined ? code : 128 + constants.signals[stoppe
 /** Makes what the tests need; ends this program if there is no control plane for them. */
 async function prepare(): Promise<Prepared> {
   try {
-    const files = filesOfRun([...everyChange, ...given]);
     return await prepareFor(files, (line) => process.stderr.write(`${line}\n`));
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);

@@ -22,6 +22,12 @@ export function filesOfRun(vitestArguments: readonly string[]): readonly string[
   return [...new Set([...setups, ...tests])];
 }
 
+/** The global setups among the files of a run. */
+export function setupsAmong(files: readonly string[]): readonly string[] {
+  const setups = new Set(projects.flatMap(({ globalSetup = [] }) => globalSetup));
+  return files.filter((file) => setups.has(file));
+}
+
 /** `vitest list` writes its own result to the output file of a reporter. */
 function isNoReporter(argument: string): boolean {
   return !/^--(?:reporter|outputFile)\b/.test(argument);

@@ -1,5 +1,6 @@
-import { KubeConfig } from "@kubernetes/client-node";
 import { Pool, type Dispatcher } from "undici";
+import { loadCredentials } from "../../src/kube/credentials/load-credentials.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
 
 /** The user of a request: the administrator, or a user whom the administrator impersonates. */
 export interface Caller {
@@ -70,16 +71,12 @@ export const admin: Caller = {};
 
 /** Connects as the current user of a kubeconfig. */
 export async function connect(kubeconfig: string): Promise<Connection> {
-  const config = new KubeConfig();
-  config.loadFromFile(kubeconfig);
-  const { headers = {}, ca, cert, key } = await credentials(config);
-  const pool = new Pool(config.getCurrentCluster()?.server ?? "", {
-    allowH2: false,
-    connect: { ca, cert, key },
-  });
+  const source = { kubeconfig, env: process.env };
+  const { server, tls, authorization } = await loadCredentials(source, systemClock);
+  const header = await authorization();
   return {
-    pool,
-    headers: Object.entries(headers).flatMap(([name, value]) => [name, String(value)]),
+    pool: new Pool(server, { allowH2: false, connect: tls }),
+    headers: header === undefined ? [] : ["authorization", header],
   };
 }
 
@@ -120,12 +117,6 @@ export function arranging(connection: Connection): (request: Ask) => Promise<Ans
 function warningsIn(header: string | string[] | undefined): readonly string[] {
   const headers = header === undefined ? [] : Array.isArray(header) ? header : [header];
   return headers.map((text) => (/^299 - "(.*)"$/.exec(text)?.[1] ?? text).replaceAll('\\"', '"'));
-}
-
-async function credentials(config: KubeConfig) {
-  const options: Parameters<KubeConfig["applyToHTTPSOptions"]>[0] = { headers: {} };
-  await config.applyToHTTPSOptions(options);
-  return options;
 }
 
 function impersonation({ user, groups = [], uid, extra = {} }: Caller): string[] {

@@ -28,6 +28,8 @@ export interface ProductOptions {
   readonly controller?: readonly string[];
   readonly webhook?: readonly string[];
   readonly gateways?: readonly (readonly string[])[];
+  /** What else starts once kube-apiserver calls the webhook, while the policies become old enough. */
+  readonly meanwhile?: (started: Pick<Product, "controlPlane" | "webhook">) => Promise<unknown>;
 }
 
 /** A control plane with every process of Latchkey. */
@@ -54,6 +56,7 @@ export async function startProduct(
     controller: args = [],
     webhook: more = [],
     gateways: all = [],
+    meanwhile,
   }: ProductOptions,
 ): Promise<Product> {
   const stops: (() => Promise<unknown>)[] = [];
@@ -78,12 +81,16 @@ export async function startProduct(
     await webhook.waitReady();
     await askWebhookAtAdmission(controlPlane, webhook, { objectSelector: admitted });
     if (stampedBy === "webhook") await stampByWebhook(controlPlane, webhook);
-    if (all.length > 0) await applyGatewayRbac(controlPlane);
     const gateways: GatewayProcess[] = [];
-    for (const own of all) gateways.push(started(await startGateway({ ...common, args: own })));
-    await Promise.all(gateways.map((gateway) => gateway.waitReady()));
-    await policiesCount(controlPlane);
-    await controller.waitReady();
+    const startGateways = async () => {
+      if (all.length > 0) await applyGatewayRbac(controlPlane);
+      for (const own of all) gateways.push(started(await startGateway({ ...common, args: own })));
+      await Promise.all(gateways.map((gateway) => gateway.waitReady()));
+    };
+    await Promise.all([
+      ...[startGateways(), policiesCount(controlPlane), controller.waitReady()],
+      meanwhile?.({ controlPlane, webhook }),
+    ]);
     return { controlPlane, stampedBy, program, controller, webhook, gateways, stop };
   } catch (error) {
     await stop();
