@@ -2,7 +2,7 @@ import type { TestProject } from "vitest/node";
 import type { ControlPlane } from "../support/control-plane-handle.ts";
 import { asData, type StartedControlPlane } from "../support/control-plane.ts";
 import { awaitStamps, type InstalledLatchkey, startPrepared } from "../support/install-latchkey.ts";
-import { startOthers } from "../support/setups.ts";
+import { endsWith, startOthers } from "../support/setups.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -44,18 +44,15 @@ export function start(): Promise<Running> {
   return (globalThis.latchkeyCluster ??= startCluster());
 }
 
-/** Says how tests reach the control plane. */
-export async function setup(project: TestProject): Promise<void> {
+/** Says how tests reach the control plane; returns what stops it. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   startOthers(import.meta.filename);
   const { controlPlane, stamps } = await start();
   project.provide("controlPlane", asData(controlPlane));
   project.provide("hasPolicies", stamps.hasPolicies);
   project.provide("isStampedByWebhook", stamps.isStampedByWebhook);
-}
-
-/** Stops the control plane. */
-export async function teardown(): Promise<void> {
-  const running = await start().catch(() => undefined);
-  await running?.stamps.stop();
-  await running?.controlPlane.stop();
+  return endsWith(project.name, async () => {
+    await stamps.stop();
+    await controlPlane.stop();
+  });
 }

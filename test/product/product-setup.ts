@@ -12,7 +12,7 @@ import { type ControllerProcess, startController } from "../support/latchkey-pro
 import { isMissing, type Missing, orMissing } from "../support/prepared.ts";
 import { gatewayArgs, type Product, startProduct } from "../support/product.ts";
 import { enforcesOwnerReferences } from "../support/program-flags.ts";
-import { startOthers } from "../support/setups.ts";
+import { endsWith, startOthers } from "../support/setups.ts";
 import { servesOwnKinds, trustFiles } from "../support/trust.ts";
 
 /** The data with which tests access the controller of the run. */
@@ -182,8 +182,8 @@ export function start(): Promise<unknown> {
   return share().running;
 }
 
-/** Says how the tests of a project reach the product. */
-export async function setup(project: TestProject): Promise<void> {
+/** Says how the tests of a project reach the product; returns what stops it. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   startOthers(import.meta.filename);
   const isProgram = project.name === "verify-program";
   project.provide("webhook", undefined);
@@ -192,7 +192,11 @@ export async function setup(project: TestProject): Promise<void> {
   project.provide("kubelet", { missing: "no gateway runs beside an existing cluster" });
   const shared = share();
   shared.users += 1;
-  const { controller, controlPlane, stamps, whole } = await shared.running;
+  const { controller, controlPlane, stamps, whole, stop } = await shared.running;
+  const end = endsWith(project.name, async () => {
+    shared.users -= 1;
+    if (shared.users === 0) await stop();
+  });
   const server = project.name === "product" ? undefined : whole?.authenticating;
   const { url, issuerUrl, kubeconfig, log } = controller;
   const { auditLogPath: auditLog } = controlPlane;
@@ -201,7 +205,7 @@ export async function setup(project: TestProject): Promise<void> {
   project.provide("hasPolicies", stamps.hasPolicies);
   project.provide("isStampedByWebhook", stamps.isStampedByWebhook);
   project.provide("controller", auditLog === undefined ? handle : { ...handle, auditLog });
-  if (whole === undefined) return;
+  if (whole === undefined) return end;
   const { product, gateway, kubelet, authenticating } = whole;
   const { webhook } = product;
   project.provide("gateway", gateway);
@@ -211,7 +215,10 @@ export async function setup(project: TestProject): Promise<void> {
     auditLog: auditLog ?? "",
   });
   const compiled = isProgram ? await orMissing(compiledClient(report)) : undefined;
-  if (isMissing(compiled)) return report(`the compiled client is skipped: ${compiled.missing}`);
+  if (isMissing(compiled)) {
+    report(`the compiled client is skipped: ${compiled.missing}`);
+    return end;
+  }
   const words =
     compiled === undefined ? [process.execPath, await clientBundle(report)] : [compiled];
   const form = plugin(words, authenticating.directory);
@@ -219,14 +226,5 @@ export async function setup(project: TestProject): Promise<void> {
     ...{ ...form, isProgram, latchkey: product.program },
     ...{ gatewayUrl: gateway.urls[0] ?? "", gatewayCa: gateway.ca },
   });
-}
-
-/** Stops the product if no other project uses it. */
-export async function teardown(): Promise<void> {
-  const shared = globalThis.latchkeyProduct;
-  if (shared === undefined) return;
-  shared.users -= 1;
-  if (shared.users > 0) return;
-  const running = await shared.running.catch(() => undefined);
-  await running?.stop();
+  return end;
 }

@@ -1,7 +1,14 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Reporter, SerializedError, TestCase, TestModule } from "vitest/node";
+import type {
+  Reporter,
+  SerializedError,
+  TestCase,
+  TestModule,
+  TestSpecification,
+} from "vitest/node";
 import { repository } from "../support/install.ts";
+import { endSetup } from "../support/setups.ts";
 import { reportLines, type Skipped } from "./report-lines.ts";
 
 /** The file in which a run writes its report, and fails if a test is skipped unexpectedly. */
@@ -11,14 +18,30 @@ const isGivenCluster =
 const expectedFile = join(repository, "test/support/expected-skips.txt");
 
 /**
- * Prints why tests were skipped. Where LATCHKEY_REPORT names a file, writes what failed, what was
+ * Stops the processes of each project after its last test. Prints why tests were skipped. Where LATCHKEY_REPORT names a file, writes what failed, what was
  * skipped and the counts to it, and fails a run that skips a test that expected-skips.txt lacks.
  */
 export default class RunReport implements Reporter {
   #hasFilter = false;
+  /** How many files of each project are not over. */
+  readonly #left = new Map<string, number>();
 
   onInit({ config }: Parameters<NonNullable<Reporter["onInit"]>>[0]): void {
     this.#hasFilter = config.testNamePattern !== undefined;
+  }
+
+  onTestRunStart(files: readonly TestSpecification[]): void {
+    for (const { project } of files) this.#count(project.name, 1);
+  }
+
+  async onTestModuleEnd({ project }: TestModule): Promise<void> {
+    if (this.#count(project.name, -1) === 0) await endSetup(project.name);
+  }
+
+  #count(project: string, change: number): number {
+    const left = (this.#left.get(project) ?? 0) + change;
+    this.#left.set(project, left);
+    return left;
   }
 
   onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[]): void {

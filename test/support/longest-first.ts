@@ -1,7 +1,10 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Projects whose files wait longest come first, so that the others use the processors meanwhile. */
-const order = ["dedicated", "product", "product-keys", "cluster", "unit"];
+/**
+ * Short files whose control plane ends with them come first, then projects whose files wait longest,
+ * so that the others use the processors meanwhile.
+ */
+const order = ["cluster", "dedicated", "product", "product-keys", "unit"];
 
 /** Starts the files of a run project by project, and in each the longest of the last run first. */
 export class LongestFirst extends BaseSequencer {
