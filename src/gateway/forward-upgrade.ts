@@ -12,7 +12,7 @@ import type { AdmittedRequest } from "./admit-request.ts";
 import { type Decision, refusalOf } from "./credential.ts";
 import { type ForwardDeps, ForwardState, redirected, refusalOfFailure } from "./forward-state.ts";
 import { sendUpgradeRefusal } from "./send-refusal.ts";
-import { closeAnswered, headText, sendPlainAnswer } from "./upgrade-answer.ts";
+import { closeAnswered, endedMs, headText, sendPlainAnswer } from "./upgrade-answer.ts";
 
 /** Milliseconds to the head of an answer; kube-apiserver gives up after 60 s. */
 export const headTimeoutMs = 75_000;
@@ -87,8 +87,8 @@ export class ForwardedUpgrade implements UpgradeHandler {
     if (received.length > 0) client.write(received);
     if (this.#exchange.received.length > 0) socket.write(this.#exchange.received);
     // What the API server sent before an error is the client's; the protocol says where it ends.
-    socket.on("error", () => this.#end());
-    socket.once("close", () => this.#end());
+    socket.on("error", () => this.#end(endedMs));
+    socket.once("close", () => this.#end(endedMs));
     client.pipe(socket);
     socket.pipe(client);
   }
@@ -118,9 +118,9 @@ export class ForwardedUpgrade implements UpgradeHandler {
   }
 
   /** The upgrade is over when the client's connection is. */
-  #end(): void {
+  #end(mostMs?: number): void {
     if (this.#state.isOver || this.#state.isEnded) return;
     this.#state.isEnded = true;
-    closeAnswered(this.#exchange.socket, this.#deps.clock);
+    closeAnswered(this.#exchange.socket, this.#deps.clock, mostMs);
   }
 }

@@ -4,20 +4,31 @@ import { valuesOfField } from "../domain/gateway/raw-headers.ts";
 import type { Timers } from "../runtime/clock.ts";
 import type { UpgradeExchange } from "../runtime/exchange.ts";
 
-/** Longest wait for a client that got everything and does not close the connection. */
-const lingerMs = 2_000;
+/** Longest wait for a client that was refused and does not close the connection. */
+const refusedMs = 2_000;
+
+/**
+ * Longest wait for a client that has megabytes of the output of a command to read before the end.
+ * Its connection counts in its limits until then, as that of an idle command.
+ */
+export const endedMs = 600_000;
 
 /**
  * Closes a connection after what was written to it. What the client still sends is thrown away, and
- * it has a moment to read: a connection that is closed with unread data may lose the answer.
+ * it has time to read: if it sends anything to a connection that is closed, such as the ping of a
+ * WebSocket, the kernel drops what it has not read (RFC 9293, section 3.10.7.1).
  */
-export function closeAnswered(socket: UpgradeExchange["socket"], clock: Timers): void {
+export function closeAnswered(
+  socket: UpgradeExchange["socket"],
+  clock: Timers,
+  mostMs = refusedMs,
+): void {
   // A pipe that ends later would pause the socket again.
   socket.unpipe();
   socket.resume();
   socket.end(() => {
     if (socket.readableEnded) return void socket.destroy();
-    const cancel = clock.wakeAfter(lingerMs, () => socket.destroy());
+    const cancel = clock.wakeAfter(mostMs, () => socket.destroy());
     socket.once("end", () => socket.destroy());
     socket.once("close", cancel);
   });

@@ -102,6 +102,26 @@ describe.each(frontWays)("through the $name", (way) => {
       expect([answer.isClosed, inFlight()]).toEqual([true, 0]);
     });
 
+    it("gives everything to a client that reads late, and that speaks meanwhile", async () => {
+      const big = "a".repeat(2_000_000);
+      gateway.recorder.respond = (request, socket) => {
+        switching(big)(request, socket);
+        socket.end();
+      };
+      const connection = await upgrade();
+      connection.socket.pause();
+      const spoken = setInterval(() => connection.write("ping"), 100);
+      await connection.until(() => lastUpstream()?.isClosed() === true);
+      await new Promise((wake) => setTimeout(wake, 3_000));
+      connection.socket.resume();
+      const answer = await connection.until(({ isClosed }) => isClosed);
+      clearInterval(spoken);
+      connection.socket.end();
+      expect(answer.text.length - answer.text.indexOf("\r\n\r\n") - 4).toBe(big.length);
+      await connection.until(() => inFlight() === 0);
+      expect(inFlight()).toBe(0);
+    });
+
     it("ends at once on both sides when its key is not valid any more", async () => {
       gateway.recorder.respond = switching("welcome");
       const connection = await upgrade();

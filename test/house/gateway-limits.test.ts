@@ -8,6 +8,7 @@ import { bodyLimits, smallBodyBytes } from "../../src/gateway/own-body.ts";
 import { clusterAnswers, mostLargeAnswers } from "../../src/gateway/connect-cluster.ts";
 import { headTimeoutMs } from "../../src/gateway/forward-upgrade.ts";
 import { mostAnswers } from "../../src/gateway/gateway-process.ts";
+import { endedMs } from "../../src/gateway/upgrade-answer.ts";
 import { mostWaiting } from "../../src/gateway/token-authenticator.ts";
 import { longestWaitMs } from "../../src/kube/forward/forwarder.ts";
 import { connectionLimits } from "../../src/runtime/connection-pool.ts";
@@ -72,6 +73,7 @@ test.each<[string, readonly string[]]>([
   ["HTTP/1.1: requests that wait for the answer to an earlier one", [count(frontLimits.pipelined)]],
   ["answer of the API server: until its head", [seconds(headTimeoutMs)]],
   ["ordinary answer that its client reads", [pace(answerPace)]],
+  ["output of `exec` that its client reads after the end", [seconds(endedMs)]],
 ])("docs/gateway.md states the limit of %s", (what, cells) => {
   expect(rows.get(what)?.slice(0, cells.length)).toEqual(cells);
 });
