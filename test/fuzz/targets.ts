@@ -1,7 +1,13 @@
+import { guardTargets } from "./guard-targets.ts";
 import { reviewTargets } from "./review-targets.ts";
 import { scopeTargets } from "./scope-targets.ts";
 import type { Target } from "./target.ts";
 import { textTargets } from "./text-targets.ts";
 
 /** Everything that is fuzzed. */
-export const targets: readonly Target[] = [...reviewTargets, ...scopeTargets, ...textTargets];
+export const targets: readonly Target[] = [
+  ...guardTargets,
+  ...reviewTargets,
+  ...scopeTargets,
+  ...textTargets,
+];
