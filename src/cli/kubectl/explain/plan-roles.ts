@@ -42,16 +42,21 @@ export async function readRoles(
 ): Promise<ReadonlyMap<string, LiveRoles>> {
   const names = new Set(namespaces);
   const all = names.size > mostNamespaces ? await listRoles(cluster) : undefined;
+  const roles = Map.groupBy(all?.roles ?? [], namespaceOf);
+  const bindings = Map.groupBy(all?.bindings ?? [], namespaceOf);
   const found = new Map<string, LiveRoles>();
-  for (const name of names) {
-    const isThere = (seen: ObservedRole | ObservedRoleBinding) => seen.metadata.namespace === name;
-    const there = all && {
-      roles: all.roles.filter(isThere),
-      bindings: all.bindings.filter(isThere),
-    };
-    found.set(name, there ?? (await listRoles(cluster, name)));
-  }
+  for (const name of names)
+    found.set(
+      name,
+      all === undefined
+        ? await listRoles(cluster, name)
+        : { roles: roles.get(name) ?? [], bindings: bindings.get(name) ?? [] },
+    );
   return found;
+}
+
+function namespaceOf({ metadata }: ObservedRole | ObservedRoleBinding): string | undefined {
+  return metadata.namespace;
 }
 
 /** The Roles and RoleBindings of a namespace; of all namespaces if absent. */
