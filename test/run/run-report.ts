@@ -18,8 +18,9 @@ const isGivenCluster =
 const expectedFile = join(repository, "test/support/expected-skips.txt");
 
 /**
- * Stops the processes of each project after its last test. Prints why tests were skipped. Where LATCHKEY_REPORT names a file, writes what failed, what was
- * skipped and the counts to it, and fails a run that skips a test that expected-skips.txt lacks.
+ * Stops the processes of each project after its last test. Prints why tests were skipped. Where
+ * LATCHKEY_REPORT names a file, writes what failed, what was skipped and the counts to it, and fails
+ * a run that skips a test that expected-skips.txt lacks.
  */
 export default class RunReport implements Reporter {
   #hasFilter = false;
