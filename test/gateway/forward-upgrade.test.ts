@@ -40,6 +40,14 @@ describe.each(frontWays)("through the $name", (way) => {
       );
     };
 
+  /** Says `text` after the change of the protocol, and no more. */
+  const sayingAll =
+    (text: string): Respond =>
+    (request, socket) => {
+      switching(text)(request, socket);
+      socket.end();
+    };
+
   async function upgrade(bytes = ask): Promise<RawConnection> {
     const connection = await rawConnection(gateway);
     connection.write(bytes);
@@ -90,10 +98,7 @@ describe.each(frontWays)("through the $name", (way) => {
 
     it("ends for the client when it ends at the API server, with everything that was said", async () => {
       const big = "a".repeat(2_000_000);
-      gateway.recorder.respond = (request, socket) => {
-        switching(big)(request, socket);
-        socket.end();
-      };
+      gateway.recorder.respond = sayingAll(big);
       const connection = await upgrade();
       const answer = await connection.until(({ isClosed }) => isClosed);
       connection.socket.end();
@@ -104,10 +109,7 @@ describe.each(frontWays)("through the $name", (way) => {
 
     it("gives everything to a client that reads late, and that speaks meanwhile", async () => {
       const big = "a".repeat(2_000_000);
-      gateway.recorder.respond = (request, socket) => {
-        switching(big)(request, socket);
-        socket.end();
-      };
+      gateway.recorder.respond = sayingAll(big);
       const connection = await upgrade();
       connection.socket.pause();
       const spoken = setInterval(() => connection.write("ping"), 100);
