@@ -1,15 +1,19 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { listAt, recordAt } from "../../src/api/parse.ts";
 import { heartbeatIn, type Heartbeat } from "../../src/controllers/heartbeat.ts";
 import { connectedPolicies, policyProblem } from "../../src/domain/gateway/connected-policy.ts";
 import { outboxName } from "../../src/domain/outbox/outbox-names.ts";
 import { outboxState } from "../../src/domain/outbox/outbox-state.ts";
 import { guardingPolicies, policyDifference } from "../../src/domain/policies/guarding-policies.ts";
+import { namespacesInPolicy } from "../../src/domain/policies/latchkey-namespaces.ts";
 import type { LeaseRecord } from "../../src/kube/lease-record.ts";
 import { shippedPolicy } from "../support/connected-policies.ts";
 import { east, sharedWith } from "../support/observed-outbox.ts";
 import { observedMetadata } from "../support/observed-objects.ts";
 import { decidesNothing, isUnsaid, policyChanges } from "../support/policy-changes.ts";
+import { anyRequest, anyScope } from "../domain/scope/arbitraries.ts";
+import { isAllowed } from "../domain/scope/verdict-of.ts";
 import { hostileWord } from "./hostile.ts";
 import type { Target } from "./target.ts";
 
@@ -38,6 +42,19 @@ function leaseOf(resourceVersion: string, renewTime: string): LeaseRecord {
   const spec = { holderIdentity: "", leaseDurationSeconds: 15, leaseTransitions: 0, renewTime };
   return { metadata: observedMetadata({ resourceVersion }), spec };
 }
+
+const namespace = fc.oneof(
+  fc.constantFrom("ns", "other", "", "kube-system", "__proto__"),
+  hostileWord,
+);
+
+/** An account of Latchkey in this namespace, in an expression that another administrator writes. */
+const account = fc
+  .tuple(namespace, fc.constantFrom("latchkey-controller", "latchkey-"), hostileWord, hostileWord)
+  .map(([name, own, before, after]) => ({
+    name,
+    text: `${before}system:serviceaccount:${name}:${own}${after}`,
+  }));
 
 /** Namespaces that fill an outbox, and the sizes of what each adds. */
 const fillings = fc.array(fc.record({ namespace: fc.nat(20), size: fc.nat(90) }), {
@@ -84,6 +101,28 @@ export const guardTargets: readonly Target[] = [
           const difference = policyDifference(expected, { policy, binding }, { isCentral: true });
           if (difference === undefined)
             assert.ok(decidesNothing(place, before, after) || isUnsaid(before, after));
+        },
+      ),
+  },
+  {
+    name: "namespaces: a policy of a connected cluster adds guarded namespaces, and takes none away",
+    property: () =>
+      fc.property(
+        ...[changeOf([connectedPolicies.ownSecrets]), fc.array(account, { maxLength: 3 })],
+        ...[anyScope, anyRequest],
+        ({ policy }, accounts, scope, request) => {
+          const spec = recordAt(policy, "spec");
+          const validations = [
+            ...listAt(spec, "validations"),
+            ...accounts.map(({ text }) => ({ expression: text })),
+          ];
+          const named = new Set(namespacesInPolicy({ spec: { ...spec, validations } }));
+          for (const { name } of accounts)
+            if (!name.includes(":")) assert.ok(named.has(name), `${name} is not guarded`);
+          const isLet = (latchkeyNamespaces: ReadonlySet<string> | "unknown"): boolean =>
+            isAllowed(scope, { ...request, latchkeyNamespaces });
+          if (isLet("unknown")) assert.ok(isLet(named));
+          if (isLet(named)) assert.ok(isLet(new Set()));
         },
       ),
   },
