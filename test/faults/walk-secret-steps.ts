@@ -9,7 +9,7 @@ import {
   namespaceAction,
   type WalkNamespace,
 } from "./walk-namespaces.ts";
-import type { Texts } from "./walk-secret-world.ts";
+import type { Texts } from "../specification/raw.ts";
 
 /** The SharedSecrets of a walk; one is in a project namespace. */
 export const sourceNames = ["the-home/db", "the-home/api", "the-pay/db"] as const;

@@ -1,24 +1,13 @@
-import { annotations, apiVersion } from "../../src/api/names.ts";
-import { listAt, recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
+import { apiVersion } from "../../src/api/names.ts";
+import { listAt } from "../../src/api/parse.ts";
+import { copiedFrom, isPaused, mark, requestOf } from "../specification/consent.ts";
+import { isRaw, nameOf, type Raw } from "../specification/raw.ts";
+import { secretProblems, sidesOf, targetsOf } from "../specification/rest.ts";
+import { objectsOf, type Stored } from "../specification/stored.ts";
 import type { Course, Rest, Stage, WalkModel } from "./walk.ts";
 import { isAccepted, WalkCluster } from "./walk-cluster.ts";
-import { type NamespaceWants, walkNamespaces } from "./walk-namespaces.ts";
-import { reportOf } from "./walk-report.ts";
-import { SecretJudge, sightOf } from "./walk-secret-judge.ts";
-import type { Place, SecretState } from "./walk-secret-model.ts";
+import { walkNamespaces } from "./walk-namespaces.ts";
 import { rightSteps, type SecretAction, secretSteps } from "./walk-secret-steps.ts";
-import {
-  keyOf,
-  type NamespaceState,
-  requestOf,
-  type SharedSecretState,
-  type World,
-} from "./walk-secret-world.ts";
-
-/** All Secrets that can be in a run: those that users write, and copies of SharedSecrets. */
-const places: readonly Place[] = walkNamespaces.flatMap((namespace) =>
-  ["asking", "db", "api", "renamed"].map((name) => ({ namespace: `the-${namespace}`, name })),
-);
 
 /** Walks with placeholders. */
 export const secretModel: WalkModel<SecretAction> = {
@@ -27,10 +16,11 @@ export const secretModel: WalkModel<SecretAction> = {
   courseOf: (stage) => new SecretCourse(stage),
 };
 
-/** The Secrets and SharedSecrets of a run, each Secret compared with what the model expects. */
+/** The Secrets and SharedSecrets of a run, at rest as the specification says. */
 class SecretCourse implements Course<SecretAction> {
   readonly #cluster: WalkCluster;
-  readonly #judge = new SecretJudge(places);
+  /** The Secrets of users, as they have written them last. */
+  readonly #written = new Map<string, Raw>();
 
   constructor(stage: Stage) {
     this.#cluster = new WalkCluster(stage);
@@ -40,28 +30,27 @@ class SecretCourse implements Course<SecretAction> {
     await this.#cluster.createNamespaces();
   }
 
-  async begin(): Promise<void> {
-    this.#judge.sees(await this.#world());
-  }
+  async begin(): Promise<void> {}
 
-  async take(action: SecretAction): Promise<boolean> {
-    const isDone = await this.#execute(action);
-    this.#judge.sees(await this.#world());
-    return isDone;
+  take(action: SecretAction): Promise<boolean> {
+    return this.#execute(action);
   }
 
   async atRest(): Promise<Rest> {
-    const { found, leaks } = await this.#secrets();
-    const reports = (await this.#sharedSecrets()).map((item) =>
-      reportOf({ metadata: recordAt(item, "metadata"), status: recordAt(item, "status") }),
+    const stored = await this.#stored();
+    const secrets = objectsOf(stored, "secrets");
+    const stale = objectsOf(stored, "sharedsecrets").filter(
+      ({ metadata, status }) => status?.observedGeneration !== metadata.generation,
     );
-    const stale = reports.filter(({ isCurrent }) => !isCurrent);
     const problems = [
-      ...this.#judge.atRest(found, await this.#world()),
-      ...leaks,
+      ...secretsAtRest(stored),
+      ...[...this.#written].flatMap(([at, raw]) =>
+        keptProblems(raw, stored.objects.get(`secrets/${at}`)),
+      ),
+      ...secrets.flatMap(strayValues),
       ...stale.map(() => "the status of a SharedSecret is not about its current spec"),
     ];
-    return { problems, sights: [...found.values()].map(sightOf) };
+    return { problems, sights: secrets.map(sightOf) };
   }
 
   async atEnd(): Promise<readonly string[]> {
@@ -74,14 +63,9 @@ class SecretCourse implements Course<SecretAction> {
 
   /** Every Secret that asks must be filled now. */
   async atRight(): Promise<readonly string[]> {
-    const { problems } = await this.atRest();
-    const { found } = await this.#secrets();
-    const filled = [...found.values()].filter(
-      (secret) => requestOf(secret) !== undefined && sightOf(secret) === "filled",
-    );
-    return filled.length === 4
-      ? problems
-      : [...problems, `${filled.length} placeholders of 4 are filled`];
+    const { problems, sights } = await this.atRest();
+    const { length: filled } = sights.filter((sight) => sight === "filled");
+    return filled === 4 ? problems : [...problems, `${filled} placeholders of 4 are filled`];
   }
 
   async compare(): Promise<readonly string[]> {
@@ -93,15 +77,17 @@ class SecretCourse implements Course<SecretAction> {
       await this.#cluster.changeNamespace(action);
       return true;
     }
-    const place = placeOf(action.at);
-    const answer = await this.#answer(action, place);
+    const answer = await this.#answer(action);
     const wasAccepted = isAccepted(answer);
-    if (wasAccepted && action.do.startsWith("secret"))
-      this.#judge.wrote(place, action.do === "secret delete" ? undefined : secretOf(answer));
+    if (wasAccepted && action.do.startsWith("secret")) {
+      if (action.do === "secret delete" || !isRaw(answer)) this.#written.delete(action.at);
+      else this.#written.set(action.at, answer);
+    }
     return wasAccepted;
   }
 
-  #answer(action: Exclude<SecretAction, { do: "namespace" }>, { namespace, name }: Place) {
+  #answer(action: Exclude<SecretAction, { do: "namespace" }>) {
+    const [namespace = "", name = ""] = action.at.split("/");
     const secrets = `/api/v1/namespaces/${namespace}/secrets`;
     const sharedSecrets = sharedSecretsIn(namespace);
     switch (action.do) {
@@ -127,34 +113,19 @@ class SecretCourse implements Course<SecretAction> {
     }
   }
 
-  async #world(): Promise<World> {
-    return {
-      sharedSecrets: (await this.#sharedSecrets()).map(sharedSecretOf),
-      namespaces: Object.fromEntries(
-        walkNamespaces.map((name) => [`the-${name}`, wanted(this.#cluster.namespaces[name])]),
-      ),
+  /** What a run can contain, as the API server stores it. */
+  async #stored(): Promise<Stored> {
+    const paths = {
+      sharedsecrets: ["the-home", "the-pay"].map(sharedSecretsIn),
+      secrets: walkNamespaces.map((name) => `/api/v1/namespaces/the-${name}/secrets`),
+      namespaces: walkNamespaces.map((name) => `/api/v1/namespaces/the-${name}`),
     };
-  }
-
-  /** The Secrets by `namespace/name`, and those whose metadata contain a value. */
-  async #secrets() {
-    const items = await this.#listed(
-      walkNamespaces.map((name) => `/api/v1/namespaces/the-${name}/secrets`),
-    );
-    const leaks = items
-      .filter((item) => showsValue(JSON.stringify(recordAt(item, "metadata"))))
-      .map((item) => `the metadata of ${keyOf(secretOf(item))} has a value`);
-    const found = new Map(items.map(secretOf).map((state) => [keyOf(state), state]));
-    return { found, leaks };
-  }
-
-  #sharedSecrets(): Promise<readonly unknown[]> {
-    return this.#listed(["the-home", "the-pay"].map(sharedSecretsIn));
-  }
-
-  async #listed(paths: readonly string[]): Promise<readonly unknown[]> {
-    const lists = await Promise.all(paths.map((path) => this.#cluster.read(path)));
-    return lists.flatMap((list) => listAt(list, "items"));
+    const objects = new Map<string, Raw>();
+    for (const [plural, some] of Object.entries(paths))
+      for (const found of await Promise.all(some.map((path) => this.#cluster.read(path))))
+        for (const object of plural === "namespaces" ? [found] : listAt(found, "items"))
+          if (isRaw(object)) objects.set(`${plural}/${nameOf(object.metadata)}`, object);
+    return { objects, now: Date.now() };
   }
 }
 
@@ -162,51 +133,61 @@ function sharedSecretsIn(namespace: string): string {
   return `/apis/${apiVersion}/namespaces/${namespace}/sharedsecrets`;
 }
 
-function placeOf(at: string): Place {
-  const [namespace = "", name = ""] = at.split("/");
-  return { namespace, name };
+/** What is wrong with the Secrets of a run at rest, and which copies are missing. */
+function secretsAtRest(stored: Stored): readonly string[] {
+  const sides = sidesOf(stored);
+  const missing = sides.sources
+    .filter((source) => !isPaused(source))
+    .flatMap((source) => [...targetsOf(source, sides)])
+    .filter(([, state]) => state === "missing");
+  return [
+    ...sides.secrets.flatMap((secret) => secretProblems(secret, sides)),
+    ...missing.map(([at]) => `${at} does not exist`),
+  ];
 }
 
-function wanted({ project, sync, syncFrom }: NamespaceWants): NamespaceState {
-  return {
-    ...(project === null ? {} : { project }),
-    ...(sync === null ? {} : { sync }),
-    ...(syncFrom === null ? {} : { syncFrom }),
-  };
-}
+const marksOfLatchkey = /^management\.service\/(?:source-uid|copy-of|filled|sync-error)$/;
 
-function sharedSecretOf(item: unknown): SharedSecretState {
-  const metadata = recordAt(item, "metadata");
-  return {
-    namespace: stringAt(metadata, "namespace") ?? "",
-    name: stringAt(metadata, "name") ?? "",
-    uid: stringAt(metadata, "uid") ?? "",
-    createdAt: stringAt(metadata, "creationTimestamp") ?? "",
-    isDeleting: metadata.deletionTimestamp !== undefined,
-    annotations: stringMapAt(metadata, "annotations"),
-    data: stringMapAt(recordAt(item, "spec"), "data"),
-  };
-}
-
-function secretOf(item: unknown): SecretState {
-  const metadata = recordAt(item, "metadata");
-  const { [annotations.syncError]: reason, ...noted } = stringMapAt(metadata, "annotations");
-  return {
-    namespace: stringAt(metadata, "namespace") ?? "",
-    name: stringAt(metadata, "name") ?? "",
-    uid: stringAt(metadata, "uid") ?? "",
-    resourceVersion: stringAt(metadata, "resourceVersion") ?? "",
-    type: stringAt(item, "type") ?? "",
-    immutable: recordAt({ item }, "item").immutable === true,
-    data: stringMapAt(item, "data"),
-    labels: stringMapAt(metadata, "labels"),
-    annotations: noted,
-    hasReason: reason !== undefined,
-  };
+/** What Latchkey has taken from a Secret of a user besides data; immutable data may cost it all. */
+function keptProblems(written: Raw, left: Raw | undefined): readonly string[] {
+  const name = nameOf(written.metadata);
+  if (left === undefined)
+    return written.immutable === true || copiedFrom(written) !== undefined
+      ? []
+      : [`${name} is absent`];
+  return (["labels", "annotations"] as const).flatMap((marks) =>
+    Object.entries(written.metadata[marks] ?? {})
+      .filter(([key, value]) => !marksOfLatchkey.test(key) && left.metadata[marks]?.[key] !== value)
+      .map(([key]) => `${name} has lost ${key}`),
+  );
 }
 
 const shown = Buffer.from("value of ").toString("base64").slice(0, 11);
 
-function showsValue(text: string): boolean {
-  return text.includes("value of ") || text.includes(shown);
+/** Values of another SharedSecret than that whose copy a Secret is, or in its metadata. */
+export function strayValues(secret: Raw): readonly string[] {
+  const [name, from, text] = [
+    nameOf(secret.metadata),
+    copiedFrom(secret),
+    JSON.stringify(secret.metadata),
+  ];
+  const origins = Object.values(secret.data ?? {}).flatMap(
+    (value) => /value of ([^,]+),/.exec(Buffer.from(value, "base64").toString())?.[1] ?? [],
+  );
+  return [
+    ...(text.includes("value of ") || text.includes(shown)
+      ? [`the metadata of ${name} has a value`]
+      : []),
+    ...(from === undefined || origins.every((origin) => origin === from)
+      ? []
+      : [`${name} has data of ${origins.join()} beside that of ${from}`]),
+  ];
+}
+
+/** What a Secret is at rest, in a word for the summary. */
+function sightOf(secret: Raw): string {
+  const isCopied = copiedFrom(secret) !== undefined;
+  if (requestOf(secret) === undefined) return isCopied ? "copies" : "foreign";
+  if (!isCopied) return "not filled";
+  return mark(secret, "sync-error") === undefined ? "filled" : "kept";
 }

@@ -7,7 +7,7 @@ import type { QueueState } from "../../src/kube/queue/queue-state.ts";
 import type { Leader, Running } from "./leader.ts";
 import type { Instance, State } from "./state.ts";
 import { connectedCluster } from "./process.ts";
-import { nameOf, type Raw } from "./raw.ts";
+import { nameOf, type Raw } from "../specification/raw.ts";
 import type { Server } from "./server.ts";
 import type { View } from "./view.ts";
 

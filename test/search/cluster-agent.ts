@@ -4,10 +4,11 @@ import {
   reportText,
 } from "../../src/domain/outbox/cluster-report.ts";
 import { reportName, reportNumberOf } from "../../src/domain/outbox/outbox-names.ts";
-import { mark } from "./consent.ts";
+import { mark } from "../specification/consent.ts";
 import { isEntry, isTombstone, sourceOf } from "./outboxes.ts";
-import { isEqual, type Raw, type Texts } from "./raw.ts";
-import { type Handled, objectsOf, type Server, userWrite } from "./server.ts";
+import { isEqual, type Raw, type Texts } from "../specification/raw.ts";
+import { type Handled, type Server, userWrite } from "./server.ts";
+import { objectsOf } from "../specification/stored.ts";
 
 /*
  * The agent of a connected cluster, as far as the central cluster can tell: it reads its outbox,

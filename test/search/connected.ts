@@ -1,10 +1,11 @@
-import * as sync from "./consent.ts";
+import * as sync from "../specification/consent.ts";
 import type { Basis } from "./leader.ts";
 import type { Clusters, Committed, Judge, PlannedWrite } from "./state.ts";
 import { isEntry, isTombstone, offeredTo, type Outbox, outboxesOf } from "./outboxes.ts";
-import { isEqual, isJsonObject, nameOf, type Raw, type Texts } from "./raw.ts";
-import { secretProblems, targetsOf } from "./rest.ts";
-import { objectsOf, type Server } from "./server.ts";
+import { isEqual, isJsonObject, nameOf, type Raw, type Texts } from "../specification/raw.ts";
+import { secretProblems, targetsOf } from "../specification/rest.ts";
+import { objectsOf } from "../specification/stored.ts";
+import type { Server } from "./server.ts";
 import { specification } from "./specification.ts";
 
 /*

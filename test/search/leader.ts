@@ -18,7 +18,7 @@ import {
 } from "../../src/kube/queue/queue-state.ts";
 import { isKubeError } from "../../src/kube/client/kube-error.ts";
 import type { ReadStore } from "../../src/kube/informer/store.ts";
-import type { Raw } from "./raw.ts";
+import type { Raw } from "../specification/raw.ts";
 
 /** The objects of a kind that a leader had seen when it decided. */
 export type Basis = (kind: string) => readonly Raw[];

@@ -46,7 +46,7 @@ import {
   type Place,
   type Process,
 } from "./process.ts";
-import { isRaw, nameOf, type Raw } from "./raw.ts";
+import { isRaw, nameOf, type Raw } from "../specification/raw.ts";
 import {
   type Handled,
   handle,

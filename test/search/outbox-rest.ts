@@ -1,5 +1,5 @@
 import { agentsIn } from "./cluster-agent.ts";
-import { byName, isDeleting, mark, type Sides } from "./consent.ts";
+import { byName, isDeleting, mark } from "../specification/consent.ts";
 import {
   isEntry,
   isInOutbox,
@@ -9,7 +9,8 @@ import {
   outboxesOf,
   sourceOf,
 } from "./outboxes.ts";
-import { isEqual, nameOf, type Raw } from "./raw.ts";
+import { isEqual, nameOf, type Raw } from "../specification/raw.ts";
+import { sidesOf } from "../specification/rest.ts";
 import type { Server } from "./server.ts";
 
 /*
@@ -18,10 +19,8 @@ import type { Server } from "./server.ts";
  */
 
 /** What is wrong in outboxes, and in the clusters whose agents read them. */
-export function clusterProblems(
-  server: Server,
-  { sources, namespaces, secrets }: Sides,
-): readonly string[] {
+export function clusterProblems(server: Server): readonly string[] {
+  const { sources, namespaces, secrets } = sidesOf(server);
   const clusters = secrets.filter(({ metadata }) => metadata.namespace === "latchkey-clusters");
   const outboxes = outboxesOf(clusters, namespaces);
   const inOutboxes = secrets.filter(({ metadata }) => {

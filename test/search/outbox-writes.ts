@@ -1,4 +1,4 @@
-import { byName, mark } from "./consent.ts";
+import { byName, mark } from "../specification/consent.ts";
 import type { Basis } from "./leader.ts";
 import type { PlannedWrite } from "./state.ts";
 import {
@@ -10,7 +10,7 @@ import {
   outboxesOf,
   sourceOf,
 } from "./outboxes.ts";
-import { isEqual, isJsonObject, nameOf, type Raw } from "./raw.ts";
+import { isEqual, isJsonObject, nameOf, type Raw } from "../specification/raw.ts";
 import type { Server } from "./server.ts";
 
 /*

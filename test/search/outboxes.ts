@@ -1,5 +1,13 @@
-import { byName, clustersOf, isDeleting, isValid, mark, fits, projectsOf } from "./consent.ts";
-import { nameOf, type Raw } from "./raw.ts";
+import {
+  byName,
+  clustersOf,
+  isDeleting,
+  isValid,
+  mark,
+  fits,
+  projectsOf,
+} from "../specification/consent.ts";
+import { nameOf, type Raw } from "../specification/raw.ts";
 
 /*
  * What the outboxes of connected clusters mean, over objects as the API server stores them: from

@@ -24,7 +24,7 @@ import { controllerOptions } from "../support/controller-options.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { facadeOf } from "./leader.ts";
-import { isRaw, type Raw } from "./raw.ts";
+import { isRaw, type Raw } from "../specification/raw.ts";
 import type { Change } from "./server.ts";
 import { type Event, eventOf, listed, type View, type ViewedKind, viewedKind } from "./view.ts";
 

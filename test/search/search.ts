@@ -1,7 +1,8 @@
 import { explore, type Bounds, type Searched } from "./explorer.ts";
 import { Machine, type MachineOptions } from "./machine.ts";
 import { agentSpecification, connectedProblems } from "./connected.ts";
-import { problemsAtRest } from "./rest.ts";
+import { clusterProblems } from "./outbox-rest.ts";
+import { problemsAtRest } from "../specification/rest.ts";
 import { specification } from "./specification.ts";
 import type { Clusters } from "./state.ts";
 import type { SearchWorld } from "./world.ts";
@@ -10,7 +11,8 @@ import type { SearchWorld } from "./world.ts";
 export const judges = { controller: specification, agent: agentSpecification } as const;
 
 function problemsIn(clusters: Clusters): readonly string[] {
-  return [...problemsAtRest(clusters.server), ...connectedProblems(clusters)];
+  const { server } = clusters;
+  return [...problemsAtRest(server), ...clusterProblems(server), ...connectedProblems(clusters)];
 }
 
 /** Searches a world, and judges it by the specification. */

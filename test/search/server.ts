@@ -6,18 +6,15 @@ import { encodeBody } from "../../src/kube/client/request-body.ts";
 import { isKubeError, type KubeError } from "../../src/kube/client/kube-error.ts";
 import { collectionPath, objectPath } from "../../src/kube/client/paths.ts";
 import { bodyOf } from "../../src/kube/client/response-body.ts";
-import { isEqual, isRaw, merged, nameOf, type Raw } from "./raw.ts";
+import { isEqual, isRaw, merged, nameOf, type Raw } from "../specification/raw.ts";
+import type { Stored } from "../specification/stored.ts";
 
 /** An API server with its etcd, as an immutable value. */
-export interface Server {
-  /** By `<plural>/<namespace>/<name>`. */
-  readonly objects: ReadonlyMap<string, Raw>;
+export interface Server extends Stored {
   /** The last resourceVersion. */
   readonly version: number;
   /** How often an object of this id was created: the uid follows from it. */
   readonly births: ReadonlyMap<string, number>;
-  /** Milliseconds since the epoch. */
-  readonly now: number;
 }
 
 /**
@@ -99,11 +96,6 @@ export function serverOf(now: number, objects: readonly Given[]): Server {
     (server, [plural, object]) => userWrite(server, plural, object).server,
     empty,
   );
-}
-
-/** The objects of a kind in the API server. */
-export function objectsOf({ objects }: Server, plural: string): readonly Raw[] {
-  return [...objects].filter(([id]) => id.startsWith(`${plural}/`)).map(([, object]) => object);
 }
 
 /** Sends a request. */

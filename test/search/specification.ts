@@ -1,12 +1,12 @@
-import { grantsIn, grantsOf, isDerived } from "./granted.ts";
-import { isEqual, nameOf, type Raw } from "./raw.ts";
+import { grantsIn, grantsOf, isDerived } from "../specification/granted.ts";
+import { isEqual, nameOf, type Raw } from "../specification/raw.ts";
 import type { Basis } from "./leader.ts";
 import type { Committed, Judge, PlannedWrite } from "./state.ts";
 import type { Server } from "./server.ts";
-import * as sync from "./consent.ts";
+import * as sync from "../specification/consent.ts";
 import { foreignEntryProblems, outboxProblems } from "./outbox-writes.ts";
 import { isEntry, isInOutbox } from "./outboxes.ts";
-import { revocationProblems } from "./revoked.ts";
+import { revocationProblems } from "../specification/revoked.ts";
 
 /*
  * What must hold at every write, from the specification, the docs and the decisions; over objects as

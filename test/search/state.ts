@@ -1,7 +1,7 @@
 import type { Call, Server } from "./server.ts";
 import type { Basis, Leader } from "./leader.ts";
 import type { Place } from "./process.ts";
-import type { Raw } from "./raw.ts";
+import type { Raw } from "../specification/raw.ts";
 import type { Event, View } from "./view.ts";
 
 /** A watch: what its informer knows, and the events that are still to arrive. */

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { resources } from "../../src/api/resources.ts";
 import { runs } from "../support/property-runs.ts";
-import type { Raw } from "./raw.ts";
+import type { Raw } from "../specification/raw.ts";
 import { type Handled, restored, type Server, serverOf, userDelete, userWrite } from "./server.ts";
 import * as views from "./view.ts";
 

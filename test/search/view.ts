@@ -12,7 +12,7 @@ import {
   takeWrite,
 } from "../../src/kube/informer/informer-state.ts";
 import { type ReadStore, Store } from "../../src/kube/informer/store.ts";
-import { isRaw, nameOf, type Raw, type Texts } from "./raw.ts";
+import { isRaw, nameOf, type Raw, type Texts } from "../specification/raw.ts";
 import { type Change as Commit, metadataOf } from "./server.ts";
 
 /** An object in a view, as it was sent. */

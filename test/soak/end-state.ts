@@ -1,108 +1,61 @@
-import { annotations } from "../../src/api/names.ts";
-import {
-  listAt,
-  numberAt,
-  parseConditions,
-  recordAt,
-  stringAt,
-  stringsAt,
-} from "../../src/api/parse.ts";
+import { apiVersion, labels } from "../../src/api/names.ts";
+import { listAt } from "../../src/api/parse.ts";
+import { isRaw, nameOf, type Raw } from "../specification/raw.ts";
+import { mark } from "../specification/consent.ts";
+import { problemsAtRest } from "../specification/rest.ts";
+import { objectsOf, type Stored } from "../specification/stored.ts";
 import type { ProxiedCluster } from "../support/proxied-cluster.ts";
-import { placeholdersOf } from "./placeholders-end.ts";
-import { accessOf, copiesOf, statusesOf } from "./secrets-end.ts";
-import {
-  type Json,
-  nameOf,
-  noteOf,
-  see,
-  type Seen,
-  type Sentences,
-  specOf,
-  uidOf,
-} from "./seen.ts";
+import { ownValues, placeholderLabel, placeholders } from "./objects.ts";
 
-/**
- * Differences from what follows from the existing SharedSecrets, namespaces, keys and tokens;
- * computed without the controller's code.
- */
-export function differencesIn(seen: Seen): readonly string[] {
-  return [copiesOf, placeholdersOf, accessOf, statusesOf, keysOf, tokensOf, grantsOf].flatMap(
-    (judge) => difference(judge(seen)),
-  );
-}
+const rbac = "/apis/rbac.authorization.k8s.io/v1";
+const labelled = (label: string): string => `?labelSelector=${encodeURIComponent(label)}`;
+
+/** What the end state is judged by: of Roles and bindings, those of Latchkey. */
+const paths: Readonly<Record<string, string>> = {
+  sharedsecrets: `/apis/${apiVersion}/sharedsecrets`,
+  namespaces: "/api/v1/namespaces",
+  secrets: "/api/v1/secrets",
+  roles: `${rbac}/roles${labelled(labels.sourceUid)}`,
+  rolebindings: `${rbac}/rolebindings${labelled(labels.sourceUid)}`,
+  ownedaccesskeys: `/apis/${apiVersion}/ownedaccesskeys`,
+  directclusterendpointtokens: `/apis/${apiVersion}/directclusterendpointtokens`,
+  clusterroles: `${rbac}/clusterroles${labelled(labels.requesterHash)}`,
+  clusterrolebindings: `${rbac}/clusterrolebindings${labelled(labels.requesterHash)}`,
+};
 
 /** The differences in a cluster, read as the administrator. */
 export async function differences(cluster: ProxiedCluster): Promise<readonly string[]> {
-  return differencesIn(await see(cluster));
+  const objects = new Map<string, Raw>();
+  for (const [plural, path] of Object.entries(paths)) {
+    const items = listAt(await cluster.arrange({ method: "GET", path }), "items").filter(isRaw);
+    for (const object of items) objects.set(`${plural}/${nameOf(object.metadata)}`, object);
+  }
+  return differencesIn({ objects, now: Date.now() });
 }
 
-function difference([expected, found]: Sentences): readonly string[] {
-  const wanted = new Set(expected);
-  const standing = new Set(found);
-  return [
-    ...[...wanted].filter((one) => !standing.has(one)).map((one) => `missing: ${one}`),
-    ...[...standing].filter((one) => !wanted.has(one)).map((one) => `too much: ${one}`),
-  ];
-}
-
+/** In seconds. */
 const longLife = 3_600;
 
-function reasonOf(object: Json): string {
-  const isGoing = stringAt(recordAt(object, "metadata"), "deletionTimestamp") !== undefined;
-  return `${nameOf(object)} is ${isGoing ? "going" : (parseConditions(recordAt(object, "status")).find(({ type }) => type === "Ready")?.reason ?? "new")}`;
-}
-
-const ttlOf = (object: Json): number => numberAt(specOf(object), "ttl") ?? longLife;
-
-/**
- * Only keys with a long lifetime are left; of two keys with the same value the older one is active.
- */
-function keysOf({ keys }: Seen): Sentences {
-  const left = keys.filter((key) => ttlOf(key) >= longLife);
-  const age = (key: Json): string =>
-    `${stringAt(recordAt(key, "metadata"), "creationTimestamp")} ${uidOf(key)}`;
-  const expected = left.map((key) => {
-    const holders = keys.filter(
-      (other) => stringAt(specOf(other), "key") === stringAt(specOf(key), "key"),
-    );
-    if (holders.some((other) => age(other) < age(key))) return `${nameOf(key)} is DuplicateKey`;
-    return `${nameOf(key)} is ${specOf(key).disabled === true ? "Disabled" : "Active"}`;
-  });
-  return [expected, keys.map(reasonOf)];
-}
-
-/** Only tokens with a long lifetime are left, each issued. */
-function tokensOf({ tokens }: Seen): Sentences {
-  const left = tokens.filter((token) => ttlOf(token) >= longLife);
-  const found = tokens.map(
-    (token) =>
-      `${reasonOf(token)}${stringAt(recordAt(token, "status"), "token") === undefined ? "" : " with a token"}`,
-  );
-  return [left.map((token) => `${nameOf(token)} is Minted with a token`), found];
-}
-
-/** The grants of keys and tokens: each to the user who created the object. */
-function grantsOf({ keys, tokens, grants, grantBindings }: Seen): Sentences {
-  const sentence = (user: string | undefined, plural: string, name: string): string =>
-    `${user} is granted ${plural} ${name}`;
-  const expected = [
-    ...keys.map((key) => [key, "ownedaccesskeys"] as const),
-    ...tokens.map((token) => [token, "directclusterendpointtokens"] as const),
-  ].map(([object, plural]) =>
-    sentence(noteOf(object, annotations.requester), plural, nameOf(object)),
-  );
-  const found = grantBindings.flatMap((binding) => {
-    const role = grants.find(
-      (one) => nameOf(one) === stringAt(recordAt(binding, "roleRef"), "name"),
-    );
-    const subjects = listAt(binding, "subjects").map((subject) => stringAt(subject, "name"));
-    return listAt(role, "rules").flatMap((rule) =>
-      subjects.flatMap((user) =>
-        stringsAt(rule, "resources").flatMap((plural) =>
-          stringsAt(rule, "resourceNames").map((name) => sentence(user, plural, name)),
-        ),
-      ),
-    );
-  });
-  return [expected, found];
+/** What is not as the specification says; no sentence has a secret. */
+export function differencesIn(stored: Stored): readonly string[] {
+  const secrets = objectsOf(stored, "secrets");
+  const names = new Set(secrets.map(({ metadata }) => nameOf(metadata)));
+  const own: readonly string[] = Object.values(ownValues);
+  const isBare = ({ data = {} }: Raw): boolean =>
+    Object.values(data).every((one) => own.includes(one));
+  const owned = ["ownedaccesskeys", "directclusterendpointtokens"];
+  return [
+    ...problemsAtRest(stored),
+    ...placeholders.flatMap((place) =>
+      names.has(nameOf(place)) ? [] : [`${nameOf(place)} is gone`],
+    ),
+    ...secrets
+      .filter(({ metadata }) => metadata.labels?.[placeholderLabel] !== undefined)
+      .filter((secret) => mark(secret, "copy-of") === undefined && !isBare(secret))
+      .map(({ metadata }) => `${nameOf(metadata)} has data of others without a mark`),
+    ...owned
+      .flatMap((plural) => objectsOf(stored, plural))
+      .filter(({ spec }) => (spec?.ttl ?? longLife) < longLife)
+      .map(({ metadata }) => `${metadata.name} has a short lifetime, and still exists`),
+  ];
 }

@@ -42,7 +42,9 @@ export interface RawAccess {
 export interface RawSpec {
   readonly data?: Texts | undefined;
   readonly access?: readonly RawAccess[] | undefined;
-  readonly owner?: { readonly user?: string | undefined } | undefined;
+  readonly owner?:
+    | { readonly user?: string | undefined; readonly team?: string | undefined }
+    | undefined;
   readonly hard?: Texts | undefined;
   readonly ttl?: number | undefined;
   readonly disabled?: boolean | undefined;

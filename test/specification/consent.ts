@@ -71,10 +71,17 @@ export function clustersOf(source: Raw): readonly string[] | undefined {
   return named.every((item) => /^(?:[-a-z0-9.]+|\*)$/.test(item)) ? named : undefined;
 }
 
-/** Whether the annotations of a SharedSecret are valid. */
+/** Whether the annotations and the data keys of a SharedSecret are valid. */
 export function isValid(source: Raw): boolean {
   const isRead = projectsOf(source) !== undefined && clustersOf(source) !== undefined;
-  return isRead && !typeOf(source).startsWith("helm.sh/");
+  const hasRightKeys = !Object.keys(source.spec?.data ?? {}).some((key) => key.startsWith(".."));
+  return (
+    isRead &&
+    !typeOf(source).startsWith("helm.sh/") &&
+    /^[-a-z0-9.]+$/.test(copyName(source)) &&
+    ["true", "false"].includes(mark(source, "disable-sync") ?? "false") &&
+    (hasRightKeys || !isOffered(source))
+  );
 }
 
 /** Whether a SharedSecret asks to be synced. */
@@ -106,6 +113,7 @@ export function consent(
   const project = mark(namespace, "project", "labels");
   const from = mark(namespace, "sync-from");
   const froms = from?.split(",").map((name) => name.trim());
+  if (froms?.some((name) => !/^[-A-Za-z0-9_.*]*$/.test(name)) === true) return "withheld";
   if (project === undefined) return "withheld";
   if (way === "copy" && mark(namespace, "sync") !== "enabled") return "withheld";
   if (froms?.includes(source.metadata.namespace ?? "") === false) return "withheld";
@@ -177,15 +185,30 @@ function ageOf({ metadata }: Raw): string {
   return `${metadata.creationTimestamp} ${metadata.uid}`;
 }
 
-/** The data that a placeholder picks, or all data; undefined if a key is missing. */
+/** The own data key and that of the source of each item; undefined if the list is invalid. */
+function pickedKeys(text: string): readonly (readonly [string, string])[] | undefined {
+  const items = text.split(/[,\n]/).map((item) => item.trim());
+  const keys = items
+    .filter((item) => item !== "")
+    .map((item) => {
+      const [own = "", key = own, ...rest] = item.split("=").map((part) => part.trim());
+      return [own, rest.length === 0 ? key : ""] as const;
+    });
+  const isRight =
+    keys.length > 0 &&
+    keys.length <= 64 &&
+    new Set(keys.map(([own]) => own)).size === keys.length &&
+    keys.flat().every((key) => /^[-._a-zA-Z0-9]+$/.test(key) && !/^(\.|\.\..*)$/.test(key));
+  return isRight ? keys : undefined;
+}
+
+/** The data that a placeholder picks, or all data; undefined if it cannot be picked. */
 export function dataFor(source: Raw, secret: Raw | undefined): Texts | undefined {
   const all = source.spec?.data ?? {};
-  const keys = requestOf(secret) === undefined ? undefined : mark(secret, "sync-keys");
-  if (keys === undefined) return all;
-  const picked = keys.split(",").map((item) => {
-    const [own = "", key = own] = item.trim().split("=");
-    return [own, all[key]] as const;
-  });
+  const list = requestOf(secret) === undefined ? undefined : mark(secret, "sync-keys");
+  if (list === undefined) return all;
+  if (Object.keys(all).length > 256) return undefined;
+  const picked = (pickedKeys(list) ?? [["", ""]]).map(([own, key]) => [own, all[key]] as const);
   const found = picked.flatMap(([own, value]) =>
     value === undefined ? [] : [[own, value] as const],
   );
@@ -199,14 +222,22 @@ export function canFill(secret: Raw, source: Raw): boolean {
   return secret.immutable !== true || isEqual(secret.data ?? {}, data);
 }
 
-/** Whether the API server accepts the data of a SharedSecret in a Secret. */
+/** Whether the API server accepts the data of a SharedSecret in a Secret (ValidateSecret). */
 export function isAccepted(secret: Raw | undefined, source: Raw): boolean {
-  const data = dataFor(source, secret);
-  const type = requestOf(secret) === undefined ? typeOf(source) : secret?.type;
-  return (
-    type !== "kubernetes.io/tls" ||
-    (data?.["tls.crt"] !== undefined && data["tls.key"] !== undefined)
-  );
+  const data = dataFor(source, secret) ?? {};
+  const isJson = (value = ""): boolean => Buffer.from(value, "base64").toString().startsWith("{");
+  switch (requestOf(secret) === undefined ? typeOf(source) : (secret?.type ?? "")) {
+    case "kubernetes.io/tls":
+      return data["tls.crt"] !== undefined && data["tls.key"] !== undefined;
+    case "kubernetes.io/basic-auth":
+      return data["username"] !== undefined || data["password"] !== undefined;
+    case "kubernetes.io/ssh-auth":
+      return (data["ssh-privatekey"] ?? "") !== "";
+    case "kubernetes.io/dockerconfigjson":
+      return isJson(data[".dockerconfigjson"]);
+    default:
+      return true;
+  }
 }
 
 /**

@@ -1,9 +1,8 @@
 import * as sync from "./consent.ts";
 import { grantsIn, grantsOf, isDerived } from "./granted.ts";
 import { isEqual, nameOf, type Raw } from "./raw.ts";
-import { clusterProblems } from "./outbox-rest.ts";
 import { keyProblems } from "./rest-keys.ts";
-import { objectsOf, type Server } from "./server.ts";
+import { objectsOf, type Stored } from "./stored.ts";
 
 /*
  * What the API server contains at rest, from the specification, the docs and the decisions. Calls no
@@ -11,19 +10,23 @@ import { objectsOf, type Server } from "./server.ts";
  */
 
 /** What is wrong at rest. */
-export function problemsAtRest(server: Server): readonly string[] {
-  const sides = {
-    sources: objectsOf(server, "sharedsecrets"),
-    namespaces: objectsOf(server, "namespaces"),
-    secrets: objectsOf(server, "secrets"),
-  };
+export function problemsAtRest(server: Stored): readonly string[] {
+  const sides = sidesOf(server);
   return [
     ...sides.secrets.flatMap((secret) => secretProblems(secret, sides)),
     ...sides.sources.flatMap((source) => sourceProblems(source, { server, sides })),
     ...grantProblems(server),
-    ...clusterProblems(server, sides),
     ...keyProblems(server),
   ];
+}
+
+/** What decides about copies. */
+export function sidesOf(server: Stored): sync.Sides {
+  return {
+    sources: objectsOf(server, "sharedsecrets"),
+    namespaces: objectsOf(server, "namespaces"),
+    secrets: objectsOf(server, "secrets"),
+  };
 }
 
 /** What is wrong with a Secret at rest. */
@@ -114,7 +117,7 @@ function targetState(key: string, source: Raw, sides: sync.Sides): TargetState {
 
 function sourceProblems(
   source: Raw,
-  { server, sides }: { readonly server: Server; readonly sides: sync.Sides },
+  { server, sides }: { readonly server: Stored; readonly sides: sync.Sides },
 ): readonly string[] {
   const key = nameOf(source.metadata);
   const home = sync.byName(sides.namespaces, source.metadata.namespace);
@@ -197,7 +200,7 @@ function hasTargets(source: Raw, sides: sync.Sides): boolean {
 }
 
 /** The grants are those of the objects that exist, and nothing else of Latchkey is left. */
-function grantProblems(server: Server): readonly string[] {
+function grantProblems(server: Stored): readonly string[] {
   const asked = ["sharedsecrets", "ownedaccesskeys", "directclusterendpointtokens"].flatMap(
     (plural) =>
       objectsOf(server, plural)

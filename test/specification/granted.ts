@@ -43,8 +43,12 @@ export function grantsOf(object: Raw): readonly string[] {
   if (!hasFinalizer(object)) return [];
   const { metadata, spec = {}, kind } = object;
   if (kind === "SharedSecret") {
-    const owner = spec.owner?.user;
-    const rules = [...(spec.access ?? []), ...(owner === undefined ? [] : [ofOwner(owner)])];
+    const { user, team } = spec.owner ?? {};
+    const owners = {
+      users: user === undefined ? [] : [user],
+      teams: team === undefined ? [] : [team],
+    };
+    const rules = [...(spec.access ?? []), { verbs: ["*"], subresources: ["status"], ...owners }];
     return rules.flatMap((rule) => grantsOfRule(rule, nameOf(metadata)));
   }
   const requester = mark(object, "requester");
@@ -56,10 +60,6 @@ export function grantsOf(object: Raw): readonly string[] {
   const plural = isKey ? "ownedaccesskeys" : "directclusterendpointtokens";
   const subject = { kind: "User", name: requester };
   return given.map((verb) => grant(subject, verb, `${plural} ${metadata.name}`));
-}
-
-function ofOwner(user: string): RawAccess {
-  return { verbs: ["*"], subresources: ["status"], users: [user] };
 }
 
 /** A rule with a verb or subresource that cannot be granted grants nothing. */
