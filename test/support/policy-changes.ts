@@ -41,8 +41,12 @@ export function decidesNothing(place: string, before: unknown, after: unknown): 
   return isAudit || meant(before) === meant(after);
 }
 
-/** Whether the central cluster may add the value, or break the lines in another way. */
+/**
+ * Whether the central cluster may add the value, break the lines in another way, or set the prefix
+ * that is empty in the manifests.
+ */
 export function isUnsaid(before: unknown, after: unknown): boolean {
+  if (before === "''" && /^(?:'[^'\\]*'|"[^"\\]*")$/.test(String(after))) return true;
   const lines = (text: string): string =>
     text
       .split("\n")
