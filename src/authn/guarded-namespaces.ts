@@ -21,7 +21,7 @@ import { saidOnce } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import type { ProcessPart } from "../runtime/run-process.ts";
 import { SharedWait } from "../runtime/shared-wait.ts";
-import { FollowedPolicy } from "./followed-policy.ts";
+import { FollowedPolicy } from "../policies/followed-policy.ts";
 import { type LatchkeyNamespacesDeps, withLatchkeyNamespaces } from "./latchkey-namespaces.ts";
 import { exposeLabelTrust, oneLocation, type RequestLocations } from "./request-locations.ts";
 

@@ -22,41 +22,48 @@ export interface PolicyStores {
   readonly guarding: readonly ReadStore<Metadata>[];
 }
 
-/**
- * Creates informers of the objects that must exist for a requester to be verified, and their
- * stores; a resource that the API server does not serve counts as empty.
- */
+/** Watches an object that must exist; a resource that is not served counts as empty. */
+export function requesterPolicy(resource: Resource, name: string) {
+  return {
+    listOptions: { resource, fieldSelector: `metadata.name=${name}`, metadataOnly: true },
+    parse: parseMetadata,
+    mayBeUnserved: true,
+  } as const;
+}
+
+/** The stores of the objects that must exist for a requester to be verified. */
+export function requesterPolicyStores(
+  follow: (resource: Resource, name: string) => ReadStore<Metadata>,
+): PolicyStores {
+  const { annotations, lock, guard } = requesterPolicies;
+  return {
+    annotating: [
+      [
+        follow(resources.mutatingPolicies, annotations),
+        follow(resources.mutatingPolicyBindings, annotations),
+      ],
+      [follow(resources.mutatingWebhookConfigurations, annotations)],
+    ],
+    guarding: [lock, guard].flatMap((name) => [
+      follow(resources.validatingPolicies, name),
+      follow(resources.validatingPolicyBindings, name),
+    ]),
+  };
+}
+
+/** Creates informers of these objects, and their stores. */
 export function requesterPolicyInformers(
   deps: InformerDeps,
   onChange: () => void,
 ): { readonly informers: readonly Informer<Metadata>[]; readonly stores: PolicyStores } {
-  const follow = (resource: Resource, name: string): Informer<Metadata> =>
-    new Informer<Metadata>(
-      {
-        listOptions: { resource, fieldSelector: `metadata.name=${name}`, metadataOnly: true },
-        parse: parseMetadata,
-        onChange,
-        optional: true,
-      },
-      deps,
-    );
-  const annotating = [
-    [
-      follow(resources.mutatingPolicies, requesterPolicies.annotations),
-      follow(resources.mutatingPolicyBindings, requesterPolicies.annotations),
-    ],
-    [follow(resources.mutatingWebhookConfigurations, requesterPolicies.annotations)],
-  ];
-  const guarding = [requesterPolicies.lock, requesterPolicies.guard].flatMap((name) => [
-    follow(resources.validatingPolicies, name),
-    follow(resources.validatingPolicyBindings, name),
-  ]);
-  const storesOf = (informers: readonly Informer<Metadata>[]): readonly ReadStore<Metadata>[] =>
-    informers.map(({ store }) => store);
-  return {
-    informers: [...annotating.flat(), ...guarding],
-    stores: { annotating: annotating.map(storesOf), guarding: storesOf(guarding) },
-  };
+  const informers: Informer<Metadata>[] = [];
+  const stores = requesterPolicyStores((resource, name) => {
+    const { listOptions, parse, mayBeUnserved: optional } = requesterPolicy(resource, name);
+    const informer = new Informer<Metadata>({ listOptions, parse, optional, onChange }, deps);
+    informers.push(informer);
+    return informer.store;
+  });
+  return { informers, stores };
 }
 
 /**

@@ -10,11 +10,12 @@ import type { ElectionEnd, LeaseTimes } from "../kube/leader-election.ts";
 import type { ProcessConnectionDeps } from "../kube/process-connection.ts";
 import type { ProcessPart } from "../runtime/run-process.ts";
 import { Yielder } from "../runtime/yielder.ts";
+import { centralProgram } from "./central-program.ts";
 import { createController } from "./controller.ts";
 import type { Informers } from "./informers.ts";
 import { policyReport } from "./policy-report.ts";
 import { newElection, openFenced, ProcessTransports, sizeOfIn } from "./process-transports.ts";
-import type { ControllerOptions } from "./world.ts";
+import type { ControllerOptions, World } from "./world.ts";
 
 /** Options of a controller process; `identity` is its name in the Lease. */
 export interface AssemblyOptions extends ControllerOptions {
@@ -26,7 +27,7 @@ export interface AssemblyOptions extends ControllerOptions {
 
 /** A controller with its transports, its Lease and the certificates of its issuer. */
 export interface Assembly {
-  readonly informers: Informers;
+  readonly informers: Informers<World>;
   /**
    * Runs the informers, waits for the Lease and leads, until the signal aborts or the Lease is
    * lost.
@@ -71,7 +72,7 @@ export function assembleController(
   const sizeOf: SizeOf = (resource, ref) => sizeOfIn(controller.informers.stores)(resource, ref);
   const copyClient = createClient(copies, fieldManager, sizeOf);
   const client = createClient(rest, fieldManager, sizeOf);
-  const controller = createController(options, {
+  const controller = createController(centralProgram(options, clock), {
     clientOf: (queue) => (queue === "copy" || queue === "outbox" ? copyClient : client),
     listWatch: createListWatch(rest, clock),
     ...{ yielder, events, recovery, clock, random, log, metrics },

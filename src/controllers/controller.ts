@@ -1,26 +1,26 @@
-import { resources } from "../api/resources.ts";
-import { createKeyResolver } from "../authn/key-resolver.ts";
 import type { Client } from "../kube/client/client.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
 import type { InformerDeps } from "../kube/informer/informer-options.ts";
-import { exposeWatches, interruptionCounter } from "../kube/informer/watch-metrics.ts";
+import {
+  exposeWatches,
+  interruptionCounter,
+  type WatchReading,
+} from "../kube/informer/watch-metrics.ts";
 import { runLoop } from "../kube/queue/loop.ts";
 import { WorkQueue } from "../kube/queue/work-queue.ts";
 import { Recovery } from "../kube/informer/recovery.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { controllerMetrics, queueMetrics } from "../runtime/work-metrics.ts";
-import { Enqueuer } from "./enqueuer.ts";
-import type { ControllerOptions, World } from "./world.ts";
+import type { Yielder } from "../runtime/yielder.ts";
 import { createInformers, type Informers } from "./informers.ts";
-import { newMemory } from "./memory.ts";
+import type { Watched } from "./kinds/watched-kind.ts";
 import { ObjectCounts } from "./object-counts.ts";
-import { centralKinds } from "./kinds/kinds.ts";
 import { controllers, createQueues, type QueueName, type Queues } from "./queues.ts";
-import { exposeOutboxes } from "./outbox-metrics.ts";
 import { reconcile } from "./reconcile.ts";
-import { send } from "./send.ts";
+import { type AnswerOther, send } from "./send.ts";
 import { SourceData } from "./source-data.ts";
-import { countMintedToken, countRevokedTokens } from "./token-quota.ts";
+import type { OwnWrites } from "./sync-state.ts";
+import type { SyncWorld } from "./sync-world.ts";
 
 /** Dependencies of the controller; its clients are fenced by the Lease. */
 interface ControllerDeps extends InformerDeps {
@@ -32,9 +32,33 @@ interface ControllerDeps extends InformerDeps {
   readonly remoteRecoveries?: readonly Recovery[];
 }
 
+/** What the world of a new leader is made of. */
+export interface NewLeader<W extends SyncWorld>
+  extends OwnWrites, Pick<SyncWorld, "queues" | "clock" | "log"> {
+  readonly stores: W["stores"];
+  readonly memory: W["memory"];
+  readonly yielder: Yielder;
+  readonly watches: () => readonly WatchReading[];
+}
+
+/** What a process reconciles, and in which world: the controller itself knows no kind. */
+export interface Program<W extends SyncWorld> {
+  readonly options: W["options"];
+  readonly watched: Watched<W>;
+  readonly newMemory: () => W["memory"];
+  /** The world of a new leader. */
+  readonly worldOf: (leader: NewLeader<W>) => W;
+  /** What a leader does before its first reconcile. */
+  readonly begin?: (world: W) => Promise<void>;
+  /** Answers what only decisions of this program ask. */
+  readonly answersIn?: (world: W) => AnswerOther;
+  /** Shows what its stores contain, in every replica. */
+  readonly expose?: (stores: W["stores"], metrics: Metrics) => void;
+}
+
 /** The controller: its informers run in every process, its reconcile loops only in the leader. */
-export interface Controller {
-  readonly informers: Informers;
+export interface Controller<W extends SyncWorld = SyncWorld> {
+  readonly informers: Informers<W>;
   /** Runs the informers until the signal aborts. */
   follow(signal: AbortSignal): Promise<void>;
   /**
@@ -44,29 +68,28 @@ export interface Controller {
 }
 
 /** Builds the controller; nothing runs yet. */
-export function createController(
-  options: ControllerOptions,
+export function createController<W extends SyncWorld>(
+  program: Program<W>,
   deps: ControllerDeps,
-  watched = centralKinds,
-): Controller {
+): Controller<W> {
   const { recovery = new Recovery(), remoteRecoveries = [] } = deps;
   const { metrics } = deps;
   const counts = new ObjectCounts(deps.clock);
   /** Set while this process is the leader. */
-  let enqueuer: Enqueuer | undefined;
+  let enqueuer: W["enqueuer"] | undefined;
   const informers = createInformers(
     { ...deps, recovery, onInterrupted: interruptionCounter(metrics) },
     {
-      ...options,
-      watched,
+      ...program.options,
+      watched: program.watched,
       onChange(changed) {
         counts.record(changed);
         if (enqueuer !== undefined) changed.enqueue(enqueuer);
       },
     },
   );
-  exposeInformers(informers, options, metrics);
-  exposeOutboxes(informers.stores, deps.clock, metrics);
+  exposeInformers(informers, program.options, metrics);
+  program.expose?.(informers.stores, metrics);
   counts.expose(metrics);
   return {
     informers,
@@ -74,14 +97,14 @@ export function createController(
     async lead(signal) {
       await informers.current(signal);
       if (signal.aborted) return;
-      const leader = createLeader(options, deps, informers);
+      const leader = createLeader(program, deps, informers);
       enqueuer = leader.world.enqueuer;
       const retryAll = (): void =>
         Object.values(leader.queues).forEach((queue) => queue.retryNow());
       const retrying = [recovery, ...remoteRecoveries].map((each) => each.onRecovered(retryAll));
       try {
         await informers.enqueueAll(enqueuer);
-        await runLoops(leader, deps, { informers, signal });
+        await runLoops(leader, deps, { program, informers, signal });
       } finally {
         for (const stop of retrying) stop();
         enqueuer = undefined;
@@ -91,9 +114,9 @@ export function createController(
 }
 
 /** Shows the watches, and the series of all queues: replicas that do not lead have them, too. */
-function exposeInformers(
-  { watches, reconcilers }: Informers,
-  options: ControllerOptions,
+function exposeInformers<W extends SyncWorld>(
+  { watches, reconcilers }: Informers<W>,
+  options: W["options"],
   metrics: Metrics,
 ): void {
   exposeWatches(watches, metrics);
@@ -104,63 +127,50 @@ function exposeInformers(
 }
 
 /** The queues of a leader, and what its decisions read and change. */
-interface Leader {
+interface Leader<W extends SyncWorld> {
   readonly queues: Queues<WorkQueue>;
-  readonly world: World;
+  readonly world: W;
 }
 
-function createLeader(
-  options: ControllerOptions,
+function createLeader<W extends SyncWorld>(
+  { newMemory, worldOf }: Program<W>,
   { clock, random, metrics, log, yielder }: ControllerDeps,
-  informers: Informers,
-): Leader {
-  const { stores, has, recordWrite, recordDelete } = informers;
-  const reconciled = new Set(informers.reconcilers.map(({ queue }) => queue));
+  { stores, reconcilers, watches, has, recordWrite, recordDelete }: Informers<W>,
+): Leader<W> {
+  const reconciled = new Set(reconcilers.map(({ queue }) => queue));
   const queues = createQueues((name) => {
     const counted = reconciled.has(name) && { metrics: queueMetrics(controllers[name], metrics) };
     return new WorkQueue({ clock, random, ...counted });
   });
-  const memory = newMemory(options);
-  const keyResolver = createKeyResolver({
-    ...{ keys: stores.keys, policies: stores.requesterPolicies, config: options },
-  });
-  const keysAsOf = (): number => {
-    const { plural } = resources.ownedAccessKeys;
-    const watch = informers.watches().find(({ resource }) => resource === plural);
-    return (watch?.openedAt ?? 0) * 1000;
-  };
-  const state = { queues, stores, memory, clock };
-  const enqueuer = new Enqueuer(state, yielder);
-  return {
-    queues,
-    world: {
-      ...{ ...state, options, enqueuer, keyResolver, log, keysAsOf },
-      ...{ has, recordWrite, recordDelete },
-    },
-  };
+  const known = { stores, memory: newMemory(), queues, clock, yielder, log, watches };
+  return { queues, world: worldOf({ ...known, has, recordWrite, recordDelete }) };
+}
+
+interface Led<W extends SyncWorld> {
+  readonly program: Program<W>;
+  readonly informers: Informers<W>;
+  readonly signal: AbortSignal;
 }
 
 /** Runs one loop for each reconciler until the signal aborts. */
-async function runLoops(
-  { queues, world }: Leader,
+async function runLoops<W extends SyncWorld>(
+  { queues, world }: Leader<W>,
   { clientOf, clock, yielder, log, metrics, events }: ControllerDeps,
-  { informers, signal }: { readonly informers: Informers; readonly signal: AbortSignal },
+  { program, informers, signal }: Led<W>,
 ): Promise<void> {
-  const { options, stores } = world;
-  // Existing tokens are counted before the first token is minted.
-  await yielder.forEach(stores.tokens.values(), (token) => countMintedToken(token, world));
-  for (const { entries } of stores.revokedTokens.values()) countRevokedTokens(entries, world);
+  await program.begin?.(world);
   const deps = {
-    world,
+    state: world,
     sourceData: new SourceData({ client: clientOf("sharedSecret"), digestOf: informers.digestOf }),
     forEach: yielder.forEach.bind(yielder),
     recordEvent: events.record.bind(events),
     refresh: informers.refresh,
+    answerOther: program.answersIn?.(world),
   };
   await Promise.all(
     informers.reconcilers.map((reconciler) => {
       const { queue } = reconciler;
-      const workers = reconciler.workers(options);
+      const workers = reconciler.workers(world.options);
       const sending = { ...deps, client: clientOf(queue) };
       return runLoop({
         name: controllers[queue],

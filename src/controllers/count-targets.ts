@@ -12,8 +12,7 @@ import {
 import { summarize, type SyncSummary, type TargetReport } from "../domain/sync/sync-summary.ts";
 import { targetState } from "../domain/sync/target-state.ts";
 import { failureAt } from "./failures.ts";
-import type { LeaderState } from "./memory.ts";
-import type { Stores } from "./stores.ts";
+import type { SyncState, SyncStores } from "./sync-state.ts";
 
 /** Calls a function with each item, and may give way to other work in between. */
 export type ForEach = <T>(items: Iterable<T>, work: (item: T) => void) => Promise<void>;
@@ -24,7 +23,7 @@ export type ForEach = <T>(items: Iterable<T>, work: (item: T) => void) => Promis
  */
 export async function countTargets(
   source: Source,
-  leader: LeaderState,
+  leader: SyncState,
   forEach: ForEach,
 ): Promise<SyncSummary> {
   const reports: TargetReport[] = [];
@@ -34,7 +33,7 @@ export async function countTargets(
   return summarize(source, reports, emptyProjectsOf(source, leader.stores));
 }
 
-function targetReport(source: Source, target: Target, leader: LeaderState): TargetReport {
+function targetReport(source: Source, target: Target, leader: SyncState): TargetReport {
   const { stores } = leader;
   const seen = observeTarget(target, stores);
   const failure = failureAt("copy", keyOf(target), leader);
@@ -58,7 +57,7 @@ function targetReport(source: Source, target: Target, leader: LeaderState): Targ
 function regardingOf(
   target: Target,
   { copy, unmanaged }: ObservedTarget,
-  { namespaces }: Stores,
+  { namespaces }: SyncStores,
 ): TargetReport["regarding"] {
   const existing = copy ?? unmanaged;
   if (existing !== undefined) return { resource: resources.secrets, subject: existing.metadata };

@@ -1,4 +1,4 @@
-import { type Key, refOf } from "../api/object.ts";
+import type { Key } from "../api/object.ts";
 import type { FailedRequest } from "../domain/plan/failed-request.ts";
 import {
   type ObservedFailure,
@@ -7,16 +7,16 @@ import {
   type ReportedFailure,
 } from "../domain/plan/failure-history.ts";
 import { isRefusal, isRejection, isTooLarge, type KubeError } from "../kube/client/kube-error.ts";
-import type { LeaderState } from "./memory.ts";
-import { sourcesAt } from "./outbox-keys.ts";
 import type { QueueName } from "./queues.ts";
-import type { World } from "./world.ts";
+import type { Reconciler } from "./reconciler.ts";
+import type { SyncState } from "./sync-state.ts";
+import type { SyncWorld } from "./sync-world.ts";
 
 /** The reported failure of a key: repeated for long enough, or refused. */
 export function failureAt(
   queue: QueueName,
   key: Key,
-  { memory }: LeaderState,
+  { memory }: Pick<SyncState, "memory">,
 ): ReportedFailure | undefined {
   return memory.failures[queue].get(key)?.reported?.failure;
 }
@@ -35,86 +35,48 @@ export function failedRequest(error: KubeError, isWrite: boolean): FailedRequest
   };
 }
 
+/** Whose failure it is. */
+type Failing<W extends SyncWorld> = Pick<Reconciler<W>, "queue" | "reported">;
+
 /**
  * Records a failed attempt; returns the failure that is now reported for the key. Requeues the key,
  * so that a repeated failure is reported in time.
  */
-export function noteFailure(
-  queue: QueueName,
+export function noteFailure<W extends SyncWorld>(
+  reconciler: Failing<W>,
   key: Key,
   failure: ObservedFailure,
-  world: World,
+  world: W,
 ): ReportedFailure | undefined {
   const { memory, clock, queues } = world;
-  const failing = memory.failures[queue];
+  const failing = memory.failures[reconciler.queue];
   const before = failing.get(key);
   const [monotonic, time] = [clock.monotonic(), clock.now()];
   const after = recordFailure(before, failure, { monotonic, time });
   failing.set(key, after);
   if (after.reported === undefined)
-    queues[queue].addAt(key, time + after.since + reportAfterMs - monotonic);
+    queues[reconciler.queue].addAt(key, time + after.since + reportAfterMs - monotonic);
   const reported = after.reported?.failure;
-  if (after.reported !== before?.reported) enqueueReport(queue, key, reported, world);
+  if (after.reported !== before?.reported) enqueueReport(reconciler, key, reported, world);
   return reported;
 }
 
 /** Records a success, or that there is nothing left to try. */
-export function endFailure(queue: QueueName, key: Key, world: World): void {
-  const failing = world.memory.failures[queue];
+export function endFailure<W extends SyncWorld>(reconciler: Failing<W>, key: Key, world: W): void {
+  const failing = world.memory.failures[reconciler.queue];
   const before = failing.get(key);
   failing.delete(key);
-  if (before?.reported !== undefined) enqueueReport(queue, key, undefined, world);
+  if (before?.reported !== undefined) enqueueReport(reconciler, key, undefined, world);
 }
 
 /** Enqueues what reports a failure, or its end. */
-function enqueueReport(
-  queue: QueueName,
+function enqueueReport<W extends SyncWorld>(
+  { queue, reported: tell }: Failing<W>,
   key: Key,
   reported: ReportedFailure | undefined,
-  world: World,
+  world: W,
 ): void {
-  const enqueue = reportedElsewhere[queue];
-  if (enqueue !== undefined) enqueue(key, world, reported);
+  if (tell !== undefined) tell(key, reported, world);
   // The failed reconcile reports its failure itself; the end requires another reconcile.
   else if (reported === undefined) world.queues[queue].add(key, "high");
-}
-
-/** The queues whose failures the status of other objects reports. */
-const reportedElsewhere: Readonly<
-  Partial<Record<QueueName, (key: Key, world: World, reported?: ReportedFailure) => void>>
-> = {
-  copy(key, world, reported) {
-    const { enqueuer, log } = world;
-    indexTarget(key, reported, world);
-    if (reported !== undefined)
-      log.info(
-        { controller: "copy", object: key, reason: reported.reason, why: reported.message },
-        "writing the target Secret failed",
-      );
-    enqueuer.statusAt(refOf(key));
-  },
-  outbox(key, { enqueuer, stores, log }, reported) {
-    if (reported !== undefined)
-      log.info(
-        { controller: "outbox", object: key, reason: reported.reason, why: reported.message },
-        "writing the Secret of an outbox failed",
-      );
-    const existing = stores.outboxes.get(key);
-    for (const source of sourcesAt(refOf(key), [existing], stores)) enqueuer.status(source);
-  },
-  grant: (key, { enqueuer }) => enqueuer.requestedBy(key),
-  revokedTokens: (_, { enqueuer }) => enqueuer.pendingRevocations(),
-};
-
-function indexTarget(
-  target: Key,
-  reported: ReportedFailure | undefined,
-  { memory: { failedTargets } }: LeaderState,
-): void {
-  const { namespace = "" } = refOf(target);
-  const named = failedTargets.get(namespace) ?? new Set();
-  if (reported === undefined) named.delete(target);
-  else named.add(target);
-  if (named.size === 0) failedTargets.delete(namespace);
-  else failedTargets.set(namespace, named);
 }

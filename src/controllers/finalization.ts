@@ -1,11 +1,9 @@
 import type { Result } from "../api/result.ts";
 import type { ObjectRef } from "../api/object.ts";
-import { type Resource, resources } from "../api/resources.ts";
-import { parseMetadata } from "../api/parse.ts";
+import type { Resource } from "../api/resources.ts";
 import type { FormerGrantee } from "../domain/grants/former-grantee.ts";
 import { type FinalizationPhase, finalizationPhase } from "../domain/plan/finalization.ts";
-import type { Deletion, LeaderMemory, LeaderState } from "./memory.ts";
-import { hasFinalizer } from "../domain/plan/finalizer.ts";
+import type { Deletion, LeaderState } from "./memory.ts";
 import type { Plan } from "../domain/plan/plan.ts";
 import {
   type Answers,
@@ -114,26 +112,4 @@ export function noteDeletion(
   };
   leader.memory.deletions.set(uid, deletion);
   return deletion;
-}
-
-/** Maximum number of uids: enough for the objects that wait for their grant, at little memory. */
-const mostFinalized = 10_000;
-
-/**
- * Records the response to a write, if it is of a key or token. Those with the cleanup finalizer
- * exist until this leader removes it, so the API server need not be asked whether they do. (If a
- * user removes the finalizer, a watch event follows.)
- */
-export function noteFinalized(
-  resource: Resource,
-  response: unknown,
-  { finalized }: LeaderMemory,
-): void {
-  if (resource !== resources.ownedAccessKeys && resource !== resources.endpointTokens) return;
-  const metadata = parseMetadata(response);
-  finalized.delete(metadata.uid);
-  if (!hasFinalizer(metadata)) return;
-  finalized.add(metadata.uid);
-  const [oldest] = finalized.size > mostFinalized ? finalized : [];
-  if (oldest !== undefined) finalized.delete(oldest);
 }

@@ -81,7 +81,7 @@ export function reportGranted<T extends Terminating>(
   kind: GrantedObject["kind"],
   storeIn: (stores: Stores) => ReadStore<T>,
   planned: (object: T, failure: ReportedFailure, world: World) => Plan,
-): NonNullable<Reconciler["report"]> {
+): NonNullable<Reconciler<World>["report"]> {
   return ({ key, world, reported: failure }) => {
     const object = storeIn(world.stores).get(key);
     if (object?.metadata.deletionTimestamp === undefined)

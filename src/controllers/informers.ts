@@ -1,7 +1,5 @@
-import { ownObjects } from "../api/names.ts";
 import { keyOf, type ObjectRef } from "../api/object.ts";
 import { type Resource, resources } from "../api/resources.ts";
-import { clusterOfOutbox } from "../domain/outbox/outbox-names.ts";
 import type { NamespaceOptions } from "../domain/sync/obstacles.ts";
 import { staleReasons, untilFresh } from "../kube/informer/cache-freshness.ts";
 import { type WatchReading, watchReadings } from "../kube/informer/watch-metrics.ts";
@@ -12,31 +10,36 @@ import { rawKey, selects } from "../kube/informer/raw-object.ts";
 import type { ReadStore } from "../kube/informer/store.ts";
 import { aborted } from "../runtime/clock.ts";
 import { createDataDigest, type DataDigest } from "../tokens/data-digest.ts";
-import type { Enqueuer } from "./enqueuer.ts";
-import { centralKinds, type Watched } from "./kinds/kinds.ts";
-import type { CountedObject, PublishedListName, Watch, WatchedKind } from "./kinds/watched-kind.ts";
+import type {
+  CountedObject,
+  PublishedListName,
+  Watch,
+  Watched,
+  WatchedKind,
+} from "./kinds/watched-kind.ts";
 import { type Published, PublishedKinds } from "./published-kinds.ts";
 import type { Reconciler } from "./reconciler.ts";
-import type { OwnWrites, Stores } from "./stores.ts";
+import type { OwnWrites, SyncStores } from "./sync-state.ts";
+import type { SyncWorld } from "./sync-world.ts";
 
 /** A change of an object of any watched kind. */
-export interface Changed {
+export interface Changed<W extends SyncWorld = SyncWorld> {
   readonly resource: Resource;
   /** Enqueues the keys that the change affects. */
-  readonly enqueue: (enqueuer: Enqueuer) => void;
+  readonly enqueue: (enqueuer: W["enqueuer"]) => void;
   /** The object as metrics counted it before the change, and count it after. */
   readonly before?: CountedObject;
   readonly after?: CountedObject;
 }
 
-/** All informers of the controller. */
-export interface Informers extends OwnWrites {
-  readonly stores: Stores;
-  readonly reconcilers: readonly Reconciler[];
+/** All informers of a process that reconciles. */
+export interface Informers<W extends SyncWorld = SyncWorld> extends OwnWrites {
+  readonly stores: W["stores"];
+  readonly reconcilers: readonly Reconciler<W>[];
   /** Runs the informers until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
   /** Enqueues everything that exists, for a new leader. */
-  enqueueAll(enqueuer: Enqueuer): Promise<void>;
+  enqueueAll(enqueuer: W["enqueuer"]): Promise<void>;
   /** Kinds whose cache may be stale, one sentence each. */
   readonly staleReasons: () => readonly string[];
   /** The same of optional kinds. */
@@ -60,27 +63,26 @@ export interface Informers extends OwnWrites {
 type RemoteInformer = Pick<Informer<unknown>, "watchState" | "synced">;
 
 /** Options of {@link createInformers}. */
-interface InformersOptions extends NamespaceOptions {
+interface InformersOptions<W extends SyncWorld> extends NamespaceOptions {
   /** Latchkey's own namespace. */
   readonly namespace: string;
-  readonly onChange: (changed: Changed) => void;
-  /** Default: what the controller of the central cluster watches. */
-  readonly watched?: Watched;
+  readonly onChange: (changed: Changed<W>) => void;
+  readonly watched: Watched<W>;
 }
 
-/** Creates an informer for every watched kind, and for the policies that record requesters. */
-export function createInformers(
+/** Creates an informer for every watched kind. */
+export function createInformers<W extends SyncWorld>(
   deps: InformerDeps,
-  { namespace, requireSyncFrom, copyKeys, onChange, watched = centralKinds }: InformersOptions,
-): Informers {
+  { namespace, requireSyncFrom, copyKeys, onChange, watched }: InformersOptions<W>,
+): Informers<W> {
   const digestOf = createDataDigest();
-  const kinds: WatchedKindInformer[] = [];
+  const kinds: WatchedKindInformer<W>[] = [];
   const published = {
     revoked: new PublishedKinds(deps.clock),
     roles: new PublishedKinds(deps.clock),
-  } satisfies Informers["published"];
+  } satisfies Informers<W>["published"];
   const remote: RemoteInformer[] = [];
-  const watch: Watch = (kind, from) => {
+  const watch: Watch<W> = (kind, from) => {
     const lists = (kind.publishedIn ?? []).map((name) => published[name]);
     const informer = informerOf(kind, from ?? deps, (changed) => {
       onChange(changed);
@@ -91,12 +93,9 @@ export function createInformers(
     if (from !== undefined) remote.push(informer);
     return informer.store;
   };
-  const policies = watched.requesterPolicies(deps, () =>
-    onChange({ resource: resources.mutatingPolicies, enqueue: enqueueRequested }),
-  );
   const context = { namespace, requireSyncFrom, copyKeys, digestOf, stores: () => stores };
-  const stores: Stores = { ...watched.kinds(context, watch), requesterPolicies: policies.stores };
-  const all = [...kinds.map(({ informer }) => informer), ...policies.informers];
+  const stores: W["stores"] = watched.kinds(context, watch);
+  const all = kinds.map(({ informer }) => informer);
   const optional = kinds.flatMap(({ isOptional, informer }) => (isOptional ? informer : []));
   const waived: readonly RemoteInformer[] = [...remote, ...optional];
   const own = all.filter((informer) => !waived.some((other) => other === informer));
@@ -116,10 +115,7 @@ export function createInformers(
       cancel();
     },
     run: async (signal) =>
-      void (await Promise.all([
-        ...policies.informers.map((informer) => informer.run(signal)),
-        ...kinds.map((kind) => runInOrder(kind, kinds, signal)),
-      ])),
+      void (await Promise.all(kinds.map((kind) => runInOrder(kind, kinds, signal)))),
     async enqueueAll(enqueuer) {
       for (const { enqueueAll } of kinds) await enqueueAll?.(enqueuer);
     },
@@ -133,9 +129,15 @@ export function createInformers(
 /** How long a new leader waits for optional kinds. */
 const longestOptionalWaitMs = 10_000;
 
-interface WatchedKindInformer extends Pick<
-  WatchedKind<unknown>,
-  "listOptions" | "listedAfter" | "isReadOnly" | "isOptional" | "enqueueAll" | "reconciler"
+interface WatchedKindInformer<W extends SyncWorld> extends Pick<
+  WatchedKind<unknown, W>,
+  | "listOptions"
+  | "listedAfter"
+  | "isReadOnly"
+  | "isOptional"
+  | "mayBeAt"
+  | "enqueueAll"
+  | "reconciler"
 > {
   readonly informer: Pick<
     Informer<unknown>,
@@ -144,13 +146,13 @@ interface WatchedKindInformer extends Pick<
 }
 
 interface OwnNamespace {
-  readonly stores: Stores;
+  readonly stores: SyncStores;
   readonly namespace: string;
 }
 
 /** Puts what this process writes, and what it reads again, into the stores. */
-function ownWrites(
-  kinds: readonly WatchedKindInformer[],
+function ownWrites<W extends SyncWorld>(
+  kinds: readonly WatchedKindInformer<W>[],
   { stores, namespace }: OwnNamespace,
 ): OwnWrites & { readonly refresh: Informers["refresh"] } {
   return {
@@ -186,9 +188,9 @@ function ownWrites(
 }
 
 /** Runs the informer of a kind once the kinds in its `listedAfter` are listed. */
-async function runInOrder(
-  { informer, listedAfter = [] }: WatchedKindInformer,
-  kinds: readonly WatchedKindInformer[],
+async function runInOrder<W extends SyncWorld>(
+  { informer, listedAfter = [] }: WatchedKindInformer<W>,
+  kinds: readonly WatchedKindInformer<W>[],
   signal: AbortSignal,
 ): Promise<void> {
   const listed = Promise.all(
@@ -200,11 +202,12 @@ async function runInOrder(
   await informer.run(signal);
 }
 
-function informerOf<T>(
-  { listOptions, parse, indexers, codec, sizeOf, publishedIn, enqueue, countedAs }: WatchedKind<T>,
+function informerOf<T, W extends SyncWorld>(
+  { listOptions, parse, publishedIn, enqueue, countedAs, ...kind }: WatchedKind<T, W>,
   deps: InformerDeps,
-  onChange: InformersOptions["onChange"],
+  onChange: InformersOptions<W>["onChange"],
 ): Informer<T> {
+  const { indexers, codec, sizeOf, mayBeUnserved } = kind;
   const counted = (object: T | undefined): CountedObject | undefined =>
     object === undefined ? undefined : countedAs?.(object);
   return new Informer<T>(
@@ -214,6 +217,7 @@ function informerOf<T>(
       ...(indexers === undefined ? {} : { indexers }),
       ...(codec === undefined ? {} : { codec }),
       ...(sizeOf === undefined ? {} : { sizeOf }),
+      ...(mayBeUnserved === undefined ? {} : { optional: mayBeUnserved }),
       onChange(change) {
         const [before, after] = [counted(change.before), counted(change.after)];
         onChange({
@@ -228,26 +232,24 @@ function informerOf<T>(
   );
 }
 
-/** Enqueues everything with a requester: the policies decide which requesters are verified. */
-function enqueueRequested(enqueuer: Enqueuer): void {
-  for (const { queue, key } of enqueuer.requested()) queue.add(key, "low");
-}
-
 /**
  * Refreshes a Secret in the stores that may contain it, metadata first: a Secret that Latchkey does
  * not manage is never read with its data.
  */
-async function refreshSecret(
+async function refreshSecret<W extends SyncWorld>(
   ref: ObjectRef,
-  { kinds, stores, namespace }: OwnNamespace & { readonly kinds: readonly WatchedKindInformer[] },
+  {
+    kinds,
+    stores,
+    namespace,
+  }: OwnNamespace & { readonly kinds: readonly WatchedKindInformer<W>[] },
 ): Promise<void> {
   const key = keyOf(ref);
   const refresh = async (store: ReadStore<unknown>): Promise<void> =>
     kinds.find(({ informer }) => informer.store === store)?.informer.refresh(key);
-  if (clusterOfOutbox(ref.namespace ?? "") !== undefined) await refresh(stores.outboxes);
+  for (const { mayBeAt, informer } of kinds)
+    if (mayBeAt?.(ref) === true) await informer.refresh(key);
   const isOwn = ref.namespace === namespace;
-  if (isOwn)
-    await refresh(ref.name === ownObjects.signingKeys ? stores.signingKeys : stores.connectorData);
   await refresh(stores.unmanagedSecrets);
   if (!stores.copies.has(key) && (isOwn || stores.unmanagedSecrets.has(key))) return;
   await refresh(stores.copies);

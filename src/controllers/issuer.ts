@@ -8,6 +8,7 @@ import { publishedKeyRoutes, publishedListRoutes } from "./issuer-routes.ts";
 import { ListPolls } from "./list-polls.ts";
 import { ServedRevocations } from "./served-revocations.ts";
 import { ServedRoles } from "./served-roles.ts";
+import type { World } from "./world.ts";
 
 /** Whose keys and lists are published. */
 interface IssuerOptions {
@@ -26,7 +27,7 @@ interface Issuer {
 /** Builds what an issuer publishes from the stores of the controller. */
 export function createIssuer(
   options: IssuerOptions,
-  { stores, published }: Pick<Informers, "stores" | "published">,
+  { stores, published }: Pick<Informers<World>, "stores" | "published">,
   { clock, log, metrics }: Pick<ServerContext, "clock" | "log" | "metrics">,
 ): Issuer {
   const { issuer, namespace } = options;

@@ -59,7 +59,7 @@ export class ObjectCounts {
   }
 
   /** Counts a change. */
-  record({ resource, before, after }: Changed): void {
+  record({ resource, before, after }: Omit<Changed, "enqueue">): void {
     const { kind } = resource;
     if (before !== undefined) this.#move(kind, before, -1);
     if (after !== undefined) this.#move(kind, after, 1);

@@ -6,7 +6,7 @@ import type { UnknownSource } from "../domain/outbox/cluster-report.ts";
 import { isSame } from "../domain/plan/merge-patch.ts";
 import type { Source } from "../domain/sync/copy.ts";
 import type { Change } from "../kube/informer/store.ts";
-import type { Enqueuer } from "./enqueuer.ts";
+import type { CentralEnqueuer } from "./central-enqueuer.ts";
 import { indexes, type Stores } from "./stores.ts";
 
 /** The key of a Secret in the outbox of a cluster; `name` as `outboxName` returns it. */
@@ -62,7 +62,7 @@ export const outboxSourceIndexers = {
 /** Enqueues the Secrets that outboxes have, or should have, of a SharedSecret. */
 export function enqueueOutboxes(
   { before, after }: Change<Source>,
-  { queues, stores }: Enqueuer,
+  { queues, stores }: CentralEnqueuer,
 ): void {
   if (!concernsOutboxes(before, after)) return;
   const states = [before, after].filter((state) => state !== undefined);
@@ -70,7 +70,7 @@ export function enqueueOutboxes(
 }
 
 /** Enqueues the Secrets that outboxes should have of every SharedSecret, for a new leader. */
-export function enqueueOffered(source: Source, { queues, stores }: Enqueuer): void {
+export function enqueueOffered(source: Source, { queues, stores }: CentralEnqueuer): void {
   if (source.options.clusters.length === 0) return;
   for (const key of outboxKeysOf([source], stores)) queues.outbox.add(key, "low");
 }
@@ -105,7 +105,7 @@ function concernsOutboxes(before: Source | undefined, after: Source | undefined)
 }
 
 /** Enqueues the outbox of a cluster, and the status of the SharedSecrets that name it. */
-export function enqueueCluster(cluster: string, enqueuer: Enqueuer): void {
+export function enqueueCluster(cluster: string, enqueuer: CentralEnqueuer): void {
   const { queues, stores } = enqueuer;
   for (const source of sourcesNaming(cluster, stores))
     queues.outbox.add(outboxKey(cluster, outboxName(source.secret.metadata)), "low");
@@ -116,7 +116,7 @@ export function enqueueCluster(cluster: string, enqueuer: Enqueuer): void {
 }
 
 /** Enqueues the status of the SharedSecrets that name a cluster. */
-export function enqueueNaming(cluster: string, enqueuer: Enqueuer): void {
+export function enqueueNaming(cluster: string, enqueuer: CentralEnqueuer): void {
   for (const source of sourcesNaming(cluster, enqueuer.stores)) enqueuer.status(source);
 }
 

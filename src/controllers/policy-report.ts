@@ -1,4 +1,4 @@
-import { comparePolicies } from "../authn/guarding-policies.ts";
+import { comparePolicies } from "../policies/guarding-policies.ts";
 import type { Client } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
 import { type Clock, sleep } from "../runtime/clock.ts";

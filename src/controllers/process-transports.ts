@@ -14,7 +14,7 @@ import type { ProcessConnectionDeps } from "../kube/process-connection.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { type RequestMetrics, requestMetrics } from "../runtime/work-metrics.ts";
 import type { Yielder } from "../runtime/yielder.ts";
-import type { Stores } from "./stores.ts";
+import type { SyncStores } from "./sync-state.ts";
 
 const requestTimeoutMs = 30_000;
 
@@ -117,7 +117,7 @@ const largestObject = 1.5 * 1024 * 1024;
  * Returns a function for the approximate size of an object in bytes, from the stores; 0 for kinds
  * with small objects.
  */
-export function sizeOfIn({ sharedSecrets }: Pick<Stores, "sharedSecrets">): SizeOf {
+export function sizeOfIn({ sharedSecrets }: Pick<SyncStores, "sharedSecrets">): SizeOf {
   return (resource, ref) => {
     if (resource === resources.sharedSecrets)
       return (

@@ -1,8 +1,7 @@
 import { type Key, keyOf, type Metadata, type ObjectRef } from "../api/object.ts";
 import type { Resource } from "../api/resources.ts";
 import type { SecretData } from "../api/shared-secret.ts";
-import type { SignedToken } from "../domain/endpoint-token/endpoint-token.ts";
-import type { TokenClaims } from "../domain/endpoint-token/token-claims.ts";
+import type { SignedToken, TokenClaims } from "../domain/endpoint-token/token-claims.ts";
 import type { FormerGrantee } from "../domain/grants/former-grantee.ts";
 import type { Plan, Write } from "../domain/plan/plan.ts";
 import type { DataVariant, Source } from "../domain/sync/copy.ts";

@@ -6,10 +6,10 @@ import { temporaryFailure } from "../domain/plan/failed-request.ts";
 import { nothingToDo, type Plan, type Write } from "../domain/plan/plan.ts";
 import { isKubeError, type KubeErrorCode } from "../kube/client/kube-error.ts";
 import { endFailure, failedRequest, noteFailure } from "./failures.ts";
-import { noteFinalized } from "./finalization.ts";
+import { noteFinalized } from "./finalized.ts";
 import { type Answer, isAsk, isQuestion, questionKey, type Request } from "./question.ts";
 import type { Reconciler } from "./reconciler.ts";
-import type { World } from "./world.ts";
+import type { SyncWorld } from "./sync-world.ts";
 
 /** The outcome of a request: its answer, the response to a write, or the error of its failure. */
 export type Outcome =
@@ -52,9 +52,9 @@ export interface ReconcileAttempt {
 type End = { readonly result: Result } | { readonly error: unknown };
 
 /** Whose attempt it is, and in which world. */
-export interface ReconcileContext {
-  readonly reconciler: Reconciler;
-  readonly world: World;
+export interface ReconcileContext<W extends SyncWorld = SyncWorld> {
+  readonly reconciler: Reconciler<W>;
+  readonly world: W;
 }
 
 /** Maximum number of decisions of an attempt: the stores change with every answer. */
@@ -73,9 +73,9 @@ const doubtful: readonly KubeErrorCode[] = ["Conflict", "AlreadyExists", "NotFou
  * Reconciles a key: decides, sends what the decision requires, and decides again until nothing is
  * left. Throws the KubeError that it fails with.
  */
-export async function reconcile(
+export async function reconcile<W extends SyncWorld>(
   key: Key,
-  context: ReconcileContext,
+  context: ReconcileContext<W>,
   send: (request: Request) => Promise<Outcome>,
 ): Promise<Result> {
   const attempt = beginAttempt(key, context);
@@ -91,7 +91,10 @@ export async function reconcile(
 }
 
 /** Begins a reconcile of a key: it has requests to send, or has ended. */
-export function beginAttempt(key: Key, context: ReconcileContext): ReconcileAttempt {
+export function beginAttempt<W extends SyncWorld>(
+  key: Key,
+  context: ReconcileContext<W>,
+): ReconcileAttempt {
   const attempt: ReconcileAttempt = {
     ...{ key, phase: "asking", answers: new Map(), decisions: 0 },
     ...{ plan: nothingToDo, step: 0, slots: [], open: 0, written: new Map() },
@@ -105,11 +108,11 @@ export function beginAttempt(key: Key, context: ReconcileContext): ReconcileAtte
  * Takes the outcome of the request in a slot: puts the response to a write into the stores, and
  * after the last outcome of a step goes on to the next one or decides again.
  */
-export function settle(
+export function settle<W extends SyncWorld>(
   attempt: ReconcileAttempt,
   slot: Slot,
   outcome: Outcome,
-  context: ReconcileContext,
+  context: ReconcileContext<W>,
 ): void {
   const { request } = slot;
   if ("answer" in outcome && isQuestion(request)) {
@@ -136,7 +139,10 @@ export function settle(
   if (attempt.open === 0) endStep(attempt, context);
 }
 
-function endStep(attempt: ReconcileAttempt, context: ReconcileContext): void {
+function endStep<W extends SyncWorld>(
+  attempt: ReconcileAttempt,
+  context: ReconcileContext<W>,
+): void {
   const failed = attempt.slots.find(({ error }) => error !== undefined);
   if (attempt.phase === "asking" && failed === undefined) return decide(attempt, context);
   if (failed === undefined) return beginStep(attempt, attempt.step + 1, context);
@@ -145,7 +151,10 @@ function endStep(attempt: ReconcileAttempt, context: ReconcileContext): void {
   attempt.end = isKubeError(failed.error) ? attempt.verdict : { error: failed.error };
 }
 
-function decide(attempt: ReconcileAttempt, context: ReconcileContext): void {
+function decide<W extends SyncWorld>(
+  attempt: ReconcileAttempt,
+  context: ReconcileContext<W>,
+): void {
   const { reconciler, world } = context;
   attempt.decisions += 1;
   const decision = reconciler.decide(attempt.key, world, attempt.answers);
@@ -165,7 +174,11 @@ function fill(attempt: ReconcileAttempt, requests: readonly Request[]): void {
   attempt.open = requests.length;
 }
 
-function beginStep(attempt: ReconcileAttempt, step: number, context: ReconcileContext): void {
+function beginStep<W extends SyncWorld>(
+  attempt: ReconcileAttempt,
+  step: number,
+  context: ReconcileContext<W>,
+): void {
   const { plan, written } = attempt;
   const writes = plan.steps[step];
   if (writes !== undefined) {
@@ -182,21 +195,25 @@ function beginStep(attempt: ReconcileAttempt, step: number, context: ReconcileCo
   }
   const { reconciler, world } = context;
   if (plan.log !== undefined) world.log[plan.log.level](plan.log.fields, plan.log.message);
-  endFailure(reconciler.queue, attempt.key, world);
+  endFailure(reconciler, attempt.key, world);
   finish(attempt, plan.result, context);
 }
 
-function finish(
+function finish<W extends SyncWorld>(
   attempt: ReconcileAttempt,
   result: Result,
-  { reconciler, world }: ReconcileContext,
+  { reconciler, world }: ReconcileContext<W>,
 ): void {
   reconciler.ended?.(attempt.key, world, attempt.answers);
   attempt.end = { result };
 }
 
 /** Records the failure of a request, and reports it in the status if that is due. */
-function fail(attempt: ReconcileAttempt, error: unknown, context: ReconcileContext): void {
+function fail<W extends SyncWorld>(
+  attempt: ReconcileAttempt,
+  error: unknown,
+  context: ReconcileContext<W>,
+): void {
   const { reconciler, world } = context;
   attempt.verdict = { error };
   // Without the Lease no request is sent, so the error says nothing about the object.
@@ -208,9 +225,8 @@ function fail(attempt: ReconcileAttempt, error: unknown, context: ReconcileConte
   const failed = failedRequest(error, attempt.phase === "applying");
   const { failure, isOver, result } =
     reconciler.judge?.(failed, key, world) ?? temporaryFailure(failed);
-  if (isOver === true) endFailure(reconciler.queue, key, world);
-  const reported =
-    failure === undefined ? undefined : noteFailure(reconciler.queue, key, failure, world);
+  if (isOver === true) endFailure(reconciler, key, world);
+  const reported = failure === undefined ? undefined : noteFailure(reconciler, key, failure, world);
   if (result !== undefined) {
     reconciler.ended?.(key, world, answers);
     attempt.verdict = { result };
@@ -232,11 +248,11 @@ function isStoredDoubtful(write: Write, error: unknown): write is StoredWrite {
   );
 }
 
-function recordResponse(
+function recordResponse<W extends SyncWorld>(
   { written }: ReconcileAttempt,
   write: Write,
   response: unknown,
-  { world }: ReconcileContext,
+  { world }: ReconcileContext<W>,
 ): void {
   switch (write.do) {
     case "dry-run-create":

@@ -1,7 +1,7 @@
 import { type Key, keyOf, type ObjectRef } from "../api/object.ts";
-import { refreshRequestOf } from "../domain/shared-secret/shared-secret-status.ts";
+import { refreshRequestOf } from "../domain/sync/refresh-request.ts";
 import type { Source } from "../domain/sync/copy.ts";
-import type { LeaderState, Refresh } from "./memory.ts";
+import type { Refresh, SyncState } from "./sync-state.ts";
 
 /** What the status says about the refresh of a SharedSecret. */
 export interface RefreshProgress {
@@ -21,7 +21,7 @@ const leastIntervalMs = 10_000;
 export function observeRefresh(
   { secret }: Source,
   { targets, now }: { readonly targets: () => readonly ObjectRef[]; readonly now: number },
-  leader: LeaderState,
+  leader: SyncState,
 ): RefreshProgress {
   const { bySource } = leader.memory.refreshes;
   const key = keyOf(secret.metadata);
@@ -47,7 +47,7 @@ export function observeRefresh(
 export function endRefresh(
   target: Key,
   sources: Iterable<Key>,
-  { memory, queues }: LeaderState,
+  { memory, queues }: SyncState,
 ): void {
   const { bySource, byTarget } = memory.refreshes;
   const left = byTarget.get(target);
@@ -61,7 +61,7 @@ export function endRefresh(
 }
 
 /** Forgets the refresh of a SharedSecret that no longer exists. */
-export function forgetRefresh(source: Key, { memory }: LeaderState): void {
+export function forgetRefresh(source: Key, { memory }: SyncState): void {
   const { bySource, byTarget } = memory.refreshes;
   for (const target of bySource.get(source)?.waiting ?? []) {
     const left = byTarget.get(target);
@@ -71,7 +71,7 @@ export function forgetRefresh(source: Key, { memory }: LeaderState): void {
   bySource.delete(source);
 }
 
-function start(source: Key, refresh: Refresh, leader: LeaderState): void {
+function start(source: Key, refresh: Refresh, leader: SyncState): void {
   forgetRefresh(source, leader);
   const { bySource, byTarget } = leader.memory.refreshes;
   bySource.set(source, refresh);

@@ -1,16 +1,13 @@
 import type { Event } from "../api/event.ts";
 import type { ObjectRef } from "../api/object.ts";
-import { isTrueAt, parseMetadata, recordAt, stringAt } from "../api/parse.ts";
-import { type Resource, resources } from "../api/resources.ts";
-import { isHonoured, reviewSpec } from "../domain/grants/former-grantee.ts";
+import { parseMetadata } from "../api/parse.ts";
+import type { Resource } from "../api/resources.ts";
 import type { Write } from "../domain/plan/plan.ts";
 import type { Client } from "../kube/client/client.ts";
-import { isKubeError, isRefusal } from "../kube/client/kube-error.ts";
+import { isKubeError } from "../kube/client/kube-error.ts";
 import { canExist } from "../kube/client/paths.ts";
-import { mintToken } from "../tokens/direct-token.ts";
 import type { Outcome } from "./reconcile.ts";
 import { countTargets, type ForEach } from "./count-targets.ts";
-import { signingKeys } from "./kinds/signing-keys.ts";
 import {
   type Answer,
   isQuestion,
@@ -19,18 +16,26 @@ import {
   type Request,
 } from "./question.ts";
 import type { SourceData } from "./source-data.ts";
-import type { World } from "./world.ts";
+import type { SyncState } from "./sync-state.ts";
 
 /** Dependencies of {@link send}. */
 interface SendDeps {
   readonly client: Client;
-  readonly world: World;
+  readonly state: SyncState;
   readonly sourceData: SourceData;
   readonly forEach: ForEach;
   readonly recordEvent: (event: Event) => Promise<void>;
   /** Reads an object from the API server into the stores. */
   readonly refresh: (resource: Resource, ref: ObjectRef) => Promise<void>;
+  /** Answers what only the decisions of the central cluster ask. */
+  readonly answerOther?: AnswerOther | undefined;
 }
+
+/** Answers a question about grants and tokens; rejects with the KubeError of its request. */
+export type AnswerOther = (
+  question: Extract<Question, { readonly do: "review" | "sign" }>,
+  client: Client,
+) => Promise<Answer>;
 
 /** Sends a request of a reconcile; never rejects. */
 export async function send(request: Request, deps: SendDeps): Promise<Outcome> {
@@ -44,7 +49,7 @@ export async function send(request: Request, deps: SendDeps): Promise<Outcome> {
 }
 
 async function answered(question: Question, deps: SendDeps): Promise<Answer> {
-  const { client, world, sourceData, forEach, refresh } = deps;
+  const { client, state, sourceData, forEach, refresh, answerOther } = deps;
   switch (question.do) {
     case "read":
       return { do: "read", object: await readUncached(question.resource, question.ref, client) };
@@ -53,15 +58,12 @@ async function answered(question: Question, deps: SendDeps): Promise<Answer> {
       return { do: "refresh", sources: question.sources ?? [] };
     case "read-data":
       return { do: "read-data", data: await sourceData.of(question.source, question.variant) };
-    case "review":
-      return { do: "review", isHonoured: await isStillHonoured(question, client) };
     case "count-targets":
-      return { do: "count-targets", summary: await countTargets(question.source, world, forEach) };
-    case "sign": {
-      const keys = signingKeys(world);
-      const minted = keys === undefined ? undefined : await mintToken(question.claims, keys);
-      return { do: "sign", minted };
-    }
+      return { do: "count-targets", summary: await countTargets(question.source, state, forEach) };
+    case "review":
+    case "sign":
+      if (answerOther === undefined) throw new Error(`nothing answers ${question.do}`);
+      return answerOther(question, client);
   }
 }
 
@@ -103,25 +105,6 @@ async function dryRunCreate(
   } catch (error) {
     const isFull = isKubeError(error, "Forbidden") && error.explanation.includes("exceeded quota");
     if (!isKubeError(error, "AlreadyExists") && !isFull) throw error;
-  }
-}
-
-async function isStillHonoured(
-  { grantee, resource, ref }: Extract<Question, { do: "review" }>,
-  client: Client,
-): Promise<boolean> {
-  try {
-    const review = await client.review(resources.accessReviews, reviewSpec(grantee, resource, ref));
-    const status = recordAt(review, "status");
-    return isHonoured(grantee, {
-      allowed: isTrueAt(status, "allowed"),
-      reason: stringAt(status, "reason") ?? "",
-    });
-  } catch (error) {
-    // If the API server rejects the review, the object waits for the maximum time instead of
-    // forever.
-    if (isKubeError(error) && isRefusal(error)) return true;
-    throw error;
   }
 }
 

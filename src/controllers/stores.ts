@@ -1,20 +1,18 @@
 import type { EndpointToken } from "../api/endpoint-token.ts";
-import type { Metadata, ObjectRef } from "../api/object.ts";
+import type { Metadata } from "../api/object.ts";
 import type { ObservedAccessKey } from "../api/owned-access-key.ts";
-import type { ObservedResourceQuota } from "../api/resource-quota.ts";
 import type { ObservedRoleBinding, GrantRole, ObservedRole } from "../api/role.ts";
-import type { Resource } from "../api/resources.ts";
 import type { PolicyStores } from "../authn/requester-policies.ts";
 import type { ObservedConnectorSecret } from "../domain/access-key/connector-data.ts";
 import type { ObservedOutboxSecret } from "../domain/outbox/outbox-secret.ts";
 import type { ClusterReport, UnknownSource } from "../domain/outbox/cluster-report.ts";
 import type { ConnectedCluster } from "../domain/outbox/consents.ts";
 import type { RevokedTokensConfigMap } from "../domain/endpoint-token/revoked-tokens.ts";
-import type { ObservedCopy, Source, UnmanagedSecret } from "../domain/sync/copy.ts";
-import { type SyncObjects, syncIndexes } from "../domain/sync/sync-objects.ts";
+import { syncIndexes } from "../domain/sync/sync-objects.ts";
 import type { ReadStore } from "../kube/informer/store.ts";
 import type { LeaseRecord } from "../kube/lease-record.ts";
 import type { ObservedSigningKeys } from "../tokens/signing-keys.ts";
+import type { SyncStores } from "./sync-state.ts";
 
 /** A Secret that connects a cluster. */
 export interface ClusterSecret {
@@ -30,16 +28,10 @@ export interface ReportConfigMap {
   readonly unknown: ReadonlyMap<string, UnknownSource>;
 }
 
-/** The caches of the informers, from which reconciles decide. */
-export interface Stores extends SyncObjects {
-  readonly sharedSecrets: ReadStore<Source>;
-  readonly namespaces: ReadStore<Metadata>;
-  readonly copies: ReadStore<ObservedCopy>;
-  readonly placeholders: ReadStore<ObservedCopy>;
-  readonly unmanagedSecrets: ReadStore<UnmanagedSecret>;
+/** The caches of the informers of the central cluster, from which reconciles decide. */
+export interface Stores extends SyncStores {
   readonly roles: ReadStore<ObservedRole>;
   readonly roleBindings: ReadStore<ObservedRoleBinding>;
-  readonly resourceQuotas: ReadStore<ObservedResourceQuota>;
   readonly clusterRoles: ReadStore<GrantRole>;
   readonly clusterRoleBindings: ReadStore<ObservedRoleBinding>;
   readonly keys: ReadStore<ObservedAccessKey>;
@@ -60,16 +52,6 @@ export interface Stores extends SyncObjects {
   readonly clusterReports: ReadStore<ReportConfigMap>;
   /** Leases in the outboxes: the heartbeats of the agents. */
   readonly agentLeases: ReadStore<LeaseRecord>;
-}
-
-/** Puts into the stores what this process wrote, before the watch events arrive. */
-export interface OwnWrites {
-  /** Whether an object is in the stores. */
-  readonly has: (object: { readonly resource: Resource; readonly ref: ObjectRef }) => boolean;
-  /** Puts the response to a write into the stores, so that the next decision observes it. */
-  readonly recordWrite: (resource: Resource, answer: unknown) => void;
-  /** Removes an object with this uid from the stores after an own delete. */
-  readonly recordDelete: (resource: Resource, ref: ObjectRef, uid: string) => void;
 }
 
 /** Index names of the stores. */

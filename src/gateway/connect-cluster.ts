@@ -3,7 +3,7 @@ import { clusterTime, readingBounds } from "../api/reading-bounds.ts";
 import { GuardedNamespaces } from "../authn/guarded-namespaces.ts";
 import { withLatchkeyNamespaces } from "../authn/latchkey-namespaces.ts";
 import { oneLocation } from "../authn/request-locations.ts";
-import { PolicyGuard } from "../authn/policy-guard.ts";
+import { PolicyGuard } from "../policies/policy-guard.ts";
 import type { ClusterAccess } from "../domain/gateway/cluster-kubeconfig.ts";
 import { connectedPolicies } from "../domain/gateway/connected-policy.ts";
 import type { RequestLocation } from "../domain/scope/scoped-request.ts";

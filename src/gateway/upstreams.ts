@@ -1,6 +1,6 @@
 import type { AuthorizeKeyDeps } from "../authn/authorize-request.ts";
 import { oneLocation, type RequestLocations } from "../authn/request-locations.ts";
-import type { PolicyGuard } from "../authn/policy-guard.ts";
+import type { PolicyGuard } from "../policies/policy-guard.ts";
 import { upstreamLocation, upstreamName } from "../domain/gateway/connected-cluster.ts";
 import type { Upstream } from "../domain/gateway/request-target.ts";
 import type { Discovery } from "../kube/client/discovery.ts";

@@ -1,5 +1,6 @@
 /* Lists SharedSecrets and their copies into the informers of the controller; prints MB as JSON. */
 import { createInformers } from "../../src/controllers/informers.ts";
+import { centralKinds } from "../../src/controllers/kinds/kinds.ts";
 import { Yielder } from "../../src/runtime/yielder.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { recordingLog } from "../support/recording-log.ts";
@@ -24,7 +25,10 @@ const base = megabytes(process.memoryUsage().rss);
 const stop = new AbortController();
 const informers = createInformers(
   { listWatch, clock, yielder: new Yielder(clock), log: recordingLog(), random: Math.random },
-  { namespace: "latchkey-system", requireSyncFrom: false, copyKeys: [], onChange: () => {} },
+  {
+    ...{ namespace: "latchkey-system", requireSyncFrom: false, copyKeys: [] },
+    ...{ watched: centralKinds, onChange: () => {} },
+  },
 );
 const ended = informers.run(stop.signal);
 while (informers.staleReasons().length > 0) await new Promise((wake) => setTimeout(wake, 20));

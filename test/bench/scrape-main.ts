@@ -1,5 +1,6 @@
 /* Lists objects into a controller that does not lead, and scrapes its metrics; prints JSON. */
 import { performance } from "node:perf_hooks";
+import { centralProgram } from "../../src/controllers/central-program.ts";
 import { createController } from "../../src/controllers/controller.ts";
 import { EventRecorder } from "../../src/kube/event-recorder.ts";
 import { Yielder } from "../../src/runtime/yielder.ts";
@@ -18,7 +19,7 @@ const scrapes = 200;
 const metrics = createMetrics();
 requestMetrics("127.0.0.1:6443", metrics);
 const [client, log] = [new FakeClient(() => ({})), recordingLog()];
-const controller = createController(controllerOptions, {
+const controller = createController(centralProgram(controllerOptions, clock), {
   ...{ clientOf: () => client, clock, log, metrics, random: Math.random },
   listWatch: listedObjects({ sources, targets, keys, isReconciled: true }),
   yielder: new Yielder(clock),

@@ -160,7 +160,7 @@ describe("the status of a source", () => {
   test("says that the outbox refuses its Secret", async () => {
     const { world, reconcile, status } = await setup({ secrets: base.secrets });
     const failure = { kind: "refused", reason: "Forbidden", message: "exceeded quota" } as const;
-    noteFailure("outbox", key, failure, world);
+    noteFailure(outboxReconciler, key, failure, world);
     await reconcile();
     expect(JSON.stringify(recordAt(status(), "sync")["clusters"])).toContain("exceeded quota");
   });

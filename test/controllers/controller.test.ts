@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { controllers } from "../../src/controllers/queues.ts";
+import { centralProgram } from "../../src/controllers/central-program.ts";
 import { createController } from "../../src/controllers/controller.ts";
 import { components } from "../../src/api/names.ts";
 import { resources } from "../../src/api/resources.ts";
@@ -52,7 +53,7 @@ function setup(
   ];
   const events = new EventRecorder({ client, clock, log, reporter: "test", identity: "test" });
   const metrics = createMetrics();
-  const controller = createController(controllerOptions, {
+  const controller = createController(centralProgram(controllerOptions, clock), {
     clientOf: () => client,
     listWatch,
     yielder: new Yielder(clock),

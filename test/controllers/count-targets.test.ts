@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { countTargets } from "../../src/controllers/count-targets.ts";
 import { noteFailure } from "../../src/controllers/failures.ts";
+import { copyReconciler } from "../../src/controllers/kinds/copy.ts";
 import { projectNamespace, rawCopy, rawSharedSecret } from "../support/fake-informers.ts";
 import { rawObject } from "../support/fake-list-watch.ts";
 import { fakeWorld } from "../support/world.ts";
@@ -18,8 +19,8 @@ const newer = rawSharedSecret("newer", {
 async function counted(listed: Parameters<typeof fakeWorld>[0], name = "db") {
   const { world } = await fakeWorld(listed);
   const refused = { kind: "refused", reason: "Forbidden", message: "exceeded quota" } as const;
-  noteFailure("copy", "c/db", refused, world);
-  noteFailure("copy", "d/db", { ...refused, kind: "failed" }, world);
+  noteFailure(copyReconciler, "c/db", refused, world);
+  noteFailure(copyReconciler, "d/db", { ...refused, kind: "failed" }, world);
   const source = world.stores.sharedSecrets.get(`team/${name}`);
   if (source === undefined) throw new Error(`no SharedSecret ${name} is stored`);
   let visited = 0;

@@ -13,12 +13,12 @@ const refused: ObservedFailure = { kind: "refused", reason: "Forbidden", message
 
 async function setup(listed: Parameters<typeof fakeWorld>[0] = {}) {
   const found = await fakeWorld(listed);
-  const { world, enqueued } = found;
+  const { world, enqueued, reconcilerOf } = found;
   return {
     ...found,
     record: (failure = failed, queue: QueueName = "key", key = "k") =>
-      noteFailure(queue, key, failure, world)?.message,
-    end: (queue: QueueName = "key", key = "k") => endFailure(queue, key, world),
+      noteFailure(reconcilerOf(queue), key, failure, world)?.message,
+    end: (queue: QueueName = "key", key = "k") => endFailure(reconcilerOf(queue), key, world),
     heard: () => enqueued.splice(0),
   };
 }

@@ -1,12 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { cleanupFinalizer } from "../../src/api/names.ts";
 import { resources } from "../../src/api/resources.ts";
-import {
-  deletionOf,
-  finalize,
-  noteDeletion,
-  noteFinalized,
-} from "../../src/controllers/finalization.ts";
+import { deletionOf, finalize, noteDeletion } from "../../src/controllers/finalization.ts";
+import { noteFinalized } from "../../src/controllers/finalized.ts";
 import { newMemory } from "../../src/controllers/memory.ts";
 import { type Answer, isAsk, questionKey } from "../../src/controllers/question.ts";
 import {

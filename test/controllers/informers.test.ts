@@ -15,6 +15,7 @@ import {
   rawCopy,
   rawSigningKeys,
   rawSharedSecret,
+  informersOptions,
   ownNamespace,
   projectNamespace,
   syncedInformers,
@@ -32,12 +33,7 @@ test("reports every kind as stale until it is listed", async () => {
     log: recordingLog(),
     random: () => 0,
   };
-  const created = createInformers(deps, {
-    namespace: ownNamespace,
-    requireSyncFrom: false,
-    copyKeys: [],
-    onChange: () => {},
-  });
+  const created = createInformers(deps, { ...informersOptions, onChange: () => {} });
   expect([created.staleReasons().length, created.warnings().length]).toEqual([25, 2]);
   const { informers } = await syncedInformers({});
   expect(informers.staleReasons()).toEqual([]);
@@ -284,7 +280,7 @@ test("stops when the signal aborts, also before unmanaged Secrets are listed", a
       log: recordingLog(),
       random: () => 0,
     },
-    { namespace: ownNamespace, requireSyncFrom: false, copyKeys: [], onChange: () => {} },
+    { ...informersOptions, onChange: () => {} },
   );
   const ended = informers.run(stop.signal);
   await settled();
@@ -342,7 +338,7 @@ test("an API server that is away for days does not make the process unready", as
   const informers = createInformers(
     { ...deps, listWatch: new FakeListWatch({ namespaces: [projectNamespace("pay")] }) },
     {
-      ...{ namespace: ownNamespace, requireSyncFrom: false, copyKeys: [], onChange: () => {} },
+      ...{ ...informersOptions, onChange: () => {} },
       watched: agentKinds({
         ...{ outbox: "box", problem: () => undefined, writes: () => ({ kind: "all" }) },
         central: { ...deps, listWatch: remote },
@@ -374,7 +370,7 @@ test("a right for the reports of agents that is missing delays a new leader, and
       ...{ clock, log, yielder: new Yielder(clock), random: () => 0 },
       listWatch: { list, watch, get, version },
     },
-    { namespace: ownNamespace, requireSyncFrom: false, copyKeys: [], onChange: () => {} },
+    { ...informersOptions, onChange: () => {} },
   );
   void informers.run(stop.signal);
   let isCurrent = false;

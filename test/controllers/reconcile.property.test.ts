@@ -10,19 +10,20 @@ import {
   settle,
 } from "../../src/controllers/reconcile.ts";
 import { countTargets } from "../../src/controllers/count-targets.ts";
-import { Enqueuer } from "../../src/controllers/enqueuer.ts";
+import { CentralEnqueuer } from "../../src/controllers/central-enqueuer.ts";
 import { noteFailure } from "../../src/controllers/failures.ts";
 import type { LeaderMemory } from "../../src/controllers/memory.ts";
 import type { Request } from "../../src/controllers/question.ts";
 import type { Reconciler } from "../../src/controllers/reconciler.ts";
+import type { World } from "../../src/controllers/world.ts";
 import { busyKeys, busyWorld } from "../support/busy-world.ts";
 import { refusal } from "../support/fake-client.ts";
 import { rawObject } from "../support/fake-list-watch.ts";
 import { runs } from "../support/property-runs.ts";
 
 const { world, clock, enqueued } = await busyWorld();
-for (const [{ queue }, key] of busyKeys)
-  noteFailure(queue, key, { kind: "failed", reason: "R", message: "before" }, world);
+for (const [reconciler, key] of busyKeys)
+  noteFailure(reconciler, key, { kind: "failed", reason: "R", message: "before" }, world);
 // Every failure is due for its report, and deletions are known for longer than their settle time.
 clock.advance(31_000);
 const summaries = new Map(
@@ -111,12 +112,12 @@ function outcomeOf(request: Request, kind: Step["outcome"]): Outcome {
 
 interface Run {
   readonly attempt: ReconcileAttempt;
-  readonly context: ReconcileContext;
+  readonly context: ReconcileContext<World>;
 }
 
 /** The reconciler in a world with this memory. */
-function contextWith(reconciler: Reconciler, memory: LeaderMemory): ReconcileContext {
-  const enqueuer = new Enqueuer({ ...world, memory }, world.enqueuer.yielder);
+function contextWith(reconciler: Reconciler<World>, memory: LeaderMemory): ReconcileContext<World> {
+  const enqueuer = new CentralEnqueuer({ ...world, memory }, world.enqueuer.yielder);
   return { reconciler, world: { ...world, memory, enqueuer } };
 }
 

@@ -3,10 +3,11 @@ import { endpointTokenReconciler } from "../../src/controllers/kinds/endpoint-to
 import { ownedAccessKeyReconciler } from "../../src/controllers/kinds/owned-access-key.ts";
 import { sharedSecretReconciler } from "../../src/controllers/kinds/shared-secret.ts";
 import type { Reconciler } from "../../src/controllers/reconciler.ts";
+import type { World } from "../../src/controllers/world.ts";
 import { busyWorld } from "../support/busy-world.ts";
 import { refusal } from "../support/fake-client.ts";
 
-test.for<[string, Reconciler, string, plural: string]>([
+test.for<[string, Reconciler<World>, string, plural: string]>([
   ["SharedSecret", sharedSecretReconciler, "team/db", "sharedsecrets"],
   ["deleted SharedSecret", sharedSecretReconciler, "team/going", "sharedsecrets"],
   ["key", ownedAccessKeyReconciler, "new", "ownedaccesskeys"],

@@ -3,6 +3,7 @@ import { keyOf, type Manifest } from "../../src/api/object.ts";
 import { parseMetadata } from "../../src/api/parse.ts";
 import type { AssemblyOptions } from "../../src/controllers/assemble.ts";
 import type { ProcessConnectionDeps } from "../../src/kube/process-connection.ts";
+import { centralProgram } from "../../src/controllers/central-program.ts";
 import { createController } from "../../src/controllers/controller.ts";
 import { type Client, createClient } from "../../src/kube/client/client.ts";
 import { isKubeError } from "../../src/kube/client/kube-error.ts";
@@ -42,7 +43,7 @@ function controllerWith(breaking: (client: Client, clock: Clock) => Client): Ass
     });
     const events = new EventRecorder({ client, clock, log, reporter: "test", identity });
     const broken = breaking(client, clock);
-    const controller = createController(options, {
+    const controller = createController(centralProgram(options, clock), {
       clientOf: () => broken,
       listWatch: createListWatch(transport, clock),
       yielder: new Yielder(clock),

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { filesOfProgram, programs } from "./programs.ts";
 import { roomOf, sourceFiles } from "./source-files.ts";
 
 const contributing = readFileSync(new URL("../../CONTRIBUTING.md", import.meta.url), "utf8");
@@ -66,14 +67,15 @@ const doors: readonly Door[] = [
       "undici",
     ],
   },
-  { room: "authn", rooms: inner, packages: [] },
+  { room: "policies", rooms: inner, packages: [] },
+  { room: "authn", rooms: [...inner, "policies"], packages: [] },
   {
     room: "certificates",
     rooms: inner,
     packages: ["node:fs/promises", "node:path"],
   },
   { room: "published", rooms: inner, packages: ["node:zlib"] },
-  { room: "controllers", rooms: [...inner, "authn", "certificates"], packages: [] },
+  { room: "controllers", rooms: [...inner, "policies", "authn", "certificates"], packages: [] },
   {
     room: "webhooks",
     rooms: [...inner, "authn", "certificates", "published"],
@@ -81,12 +83,12 @@ const doors: readonly Door[] = [
   },
   {
     room: "gateway",
-    rooms: [...inner, "authn", "certificates", "published"],
+    rooms: [...inner, "policies", "authn", "certificates", "published"],
     packages: ["js-yaml", "node:crypto", "node:http", "node:stream"],
   },
   {
     room: "cli",
-    rooms: [...inner, "authn"],
+    rooms: [...inner, "policies", "authn"],
     tables: [
       "controllers/controller-options.ts",
       "controllers/cluster-agent-options.ts",
@@ -125,6 +127,24 @@ describe("a file imports only what its directory is allowed to import", () => {
     );
     expect(files).not.toEqual([]);
     expect(trespasses).toEqual([]);
+  });
+});
+
+describe("a program loads nothing of what is not its own", () => {
+  test.each(programs)("$name", (program) => {
+    const files = filesOfProgram(program, { types: false });
+    expect(files).toContain(program.start);
+    const of = (start: string) =>
+      files.filter((path) => path.startsWith(start) && !path.endsWith("-options.ts"));
+    expect(program.without.flatMap(of)).toEqual([]);
+  });
+
+  test("each start of a program is in the list", () => {
+    const starts = sourceFiles.filter(({ path }) => /^\w+\/run-[\w-]+\.ts$/.test(path));
+    const listed = programs.map(({ start }) => start);
+    const unlisted = starts.map(({ path }) => path).filter((path) => !listed.includes(path));
+    // What programs share.
+    expect(unlisted).toEqual(["runtime/run-process.ts"]);
   });
 });
 

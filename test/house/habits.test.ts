@@ -79,6 +79,7 @@ const habits: readonly Habit[] = [
     pattern: /\basync\b|\bawait\b|\bPromise\b/,
     at: [
       "kube",
+      "policies",
       "authn",
       "certificates",
       "published",

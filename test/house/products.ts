@@ -23,8 +23,8 @@ const products: readonly (readonly [name: string, paths: RegExp])[] = [
     "access keys and scope",
     new RegExp(
       [
-        "^domain/(access-key|scope|grants|requester|policies|webhook)/|^authn/|^webhooks/",
-        "^controllers/(grants|policy-report)",
+        "^domain/(access-key|scope|grants|requester|policies|webhook)/|^policies/|^authn/|^webhooks/",
+        "^controllers/(grants|policy-report|central-enqueuer)",
         "^controllers/kinds/(owned-access-key|grant-role|requester-grant|connector-data)",
         "^tokens/(access-key|admitted-key|connector-data)",
         "^api/(owned-access-key|scope|requester|access-review|token-review|admission-review)",
@@ -46,8 +46,9 @@ const products: readonly (readonly [name: string, paths: RegExp])[] = [
     new RegExp(
       [
         "^domain/(sync|shared-secret)/|^tokens/(observed-data|data-digest|shared-values)",
-        "^controllers/kinds/(copy|shared-secret|derived-objects|namespace)",
-        "^controllers/(count-targets|source-data|refreshes)|^api/(shared-secret|secret|role)",
+        "^controllers/kinds/(copy|source|shared-secret|derived-objects|namespace)",
+        "^controllers/(count-targets|source-data|refreshes|enqueuer|sync-)",
+        "^api/(shared-secret|secret|data-key|role)",
       ].join("|"),
     ),
   ],

@@ -2,19 +2,12 @@ import { type Resource, resources } from "../../src/api/resources.ts";
 import type { ObjectRef } from "../../src/api/object.ts";
 import { parseMetadata } from "../../src/api/parse.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
-import {
-  type ReconcileContext,
-  beginAttempt,
-  type Outcome,
-  settle,
-} from "../../src/controllers/reconcile.ts";
-import { Enqueuer } from "../../src/controllers/enqueuer.ts";
+import type { Outcome } from "../../src/controllers/reconcile.ts";
 import { newMemory } from "../../src/controllers/memory.ts";
 import { isQuestion, questionKey, readOf, type Request } from "../../src/controllers/question.ts";
 import { createQueues, type KeyQueue, type QueueName } from "../../src/controllers/queues.ts";
 import { send } from "../../src/controllers/send.ts";
 import { SourceData } from "../../src/controllers/source-data.ts";
-import type { World } from "../../src/controllers/world.ts";
 import type { Plan } from "../../src/domain/plan/plan.ts";
 import { outboxNamespace } from "../../src/domain/outbox/outbox-names.ts";
 import { encodeBody } from "../../src/kube/client/request-body.ts";
@@ -37,6 +30,7 @@ import {
   type Running,
 } from "./leader.ts";
 import {
+  type Acting,
   agentProcess,
   arrivingEvent,
   arrivingList,
@@ -127,7 +121,7 @@ export class Machine {
   #draft: Draft = { server: empty, connected: empty, late: [], instances: [], violations: [] };
   /** The instance whose stores decisions read. */
   #at = 0;
-  #made: World | undefined;
+  #made: Acting | undefined;
 
   constructor(
     world: SearchWorld,
@@ -265,19 +259,19 @@ export class Machine {
   /** Whether a report of an agent would stay as it is in the central cluster. */
   #isReported(state: State, at: number, key: string): boolean {
     const leader = state.instances[at]?.leader;
-    const { reconcilers } = this.#processes.agent;
     const report = reportIn(state, key);
     if (leader === undefined || report === undefined) return true;
     this.#draft = draftOf(state);
     this.#at = at;
     const writtenReports = new Map(leader.memory.writtenReports);
     const now = state.server.now + 3_600_000;
-    const world = this.#newWorld({ ...leader, memory: { ...leader.memory, writtenReports } }, now);
+    const memory = { ...leader.memory, writtenReports };
+    const acting = this.#newActing({ ...leader, memory }, now);
     const metadata = parseMetadata(report);
     const read = readOf(resources.configMaps, { namespace: outbox, name: key });
     const answer = { do: "read", object: { kind: "there", metadata } } as const;
     const answers = new Map([[questionKey(read), answer]]);
-    return !("steps" in (reconcilers.get("clusterReport")?.decide(key, world, answers) ?? {}));
+    return !("steps" in acting.decide("clusterReport", key, answers));
   }
 
   /** Takes an action, which must be enabled. */
@@ -433,8 +427,7 @@ export class Machine {
         streams[kind] = { ...stream, ...streams[kind], view };
       },
       changed: (change) => {
-        if (instance.leader !== undefined)
-          viewed.enqueue(change, this.#worldOf(instance.leader).enqueuer);
+        if (instance.leader !== undefined) this.#actingAs(instance.leader).enqueue(kind, change);
       },
     };
   }
@@ -490,8 +483,7 @@ export class Machine {
     const queues = createQueues(emptyQueue);
     const ownDeletes = new Set<string>();
     instance.leader = { memory: newMemory(controllerOptions), queues, running: [], ownDeletes };
-    const { enqueuer } = this.#worldOf(instance.leader);
-    for (const kind of this.#processAt(at).kinds) await kind.enqueueAll(enqueuer);
+    await this.#actingAs(instance.leader).enqueueAll();
   }
 
   /** Ends the leader, whose writes in flight may still be committed; another one leads. */
@@ -567,7 +559,7 @@ export class Machine {
 
   async #start(actor: Actor, name: QueueName, key: string): Promise<void> {
     takeKey(this.#leader(actor).queues[name], key, this.#draft.server.now);
-    const attempt = beginAttempt(key, this.#contextOf(name));
+    const attempt = this.#actingAs(this.#acting()).begin(name, key);
     await this.#advance({ queue: name, attempt, basis: this.#basis() });
   }
 
@@ -591,7 +583,7 @@ export class Machine {
     if (slot === undefined) throw new Error(`${attempt.key} has no request ${at}`);
     const sent = { queue, basis, own: [...attempt.written.keys()] };
     const outcome = await this.#outcomeOf(slot.request, sent, broken);
-    settle(attempt, slot, outcome, this.#contextOf(queue));
+    this.#actingAs(this.#acting()).settle(queue, attempt, slot, outcome);
   }
 
   /** Goes on with a reconcile until it waits for the API server, or has ended. */
@@ -633,11 +625,11 @@ export class Machine {
     { queue, ...sent }: Omit<LateWrite, "call" | "by" | "place"> & { readonly queue: QueueName },
     broken?: Broken,
   ): Promise<Outcome> {
-    const { stores, clientOf: pick } = this.#processAt(this.#at);
+    const { signingKid, clientOf: pick } = this.#processAt(this.#at);
     if (request.do === "sign") {
-      const [keys] = stores.signingKeys.values();
+      const kid = signingKid();
       const token = new SecretText(`signed ${JSON.stringify(request.claims)}`);
-      return { answer: { do: "sign", minted: keys && { token, kid: keys.signing.kid } } };
+      return { answer: { do: "sign", minted: kid === undefined ? undefined : { token, kid } } };
     }
     const by = this.#actor();
     const clientAt = (place: Place) =>
@@ -653,9 +645,9 @@ export class Machine {
         broken,
       );
     const client = pick(queue, { central: clientAt("central"), connected: clientAt("connected") });
-    const { world } = this.#contextOf(queue);
+    const { world, answerOther } = this.#actingAs(this.#acting());
     return send(request, {
-      ...{ client, world, sourceData: new SourceData({ client, digestOf }) },
+      ...{ client, state: world, answerOther, sourceData: new SourceData({ client, digestOf }) },
       forEach: world.enqueuer.yielder.forEach.bind(world.enqueuer.yielder),
       recordEvent: async () => {},
       refresh: async (resource, ref) =>
@@ -663,24 +655,18 @@ export class Machine {
     });
   }
 
-  #contextOf(name: QueueName): ReconcileContext {
-    const reconciler = this.#processAt(this.#at).reconcilers.get(name);
-    if (reconciler === undefined) throw new Error(`${name} has no reconciler`);
-    return { reconciler, world: this.#worldOf(this.#acting()) };
-  }
-
   /** The world of a leader, which is made once for each action. */
-  #worldOf(leader: Leader): World {
+  #actingAs(leader: Leader): Acting {
     const { now } = this.#draft.server;
     const made = this.#made;
-    if (made?.memory === leader.memory && made.clock.now() === now) return made;
-    const world = this.#newWorld(leader, now);
-    this.#made = world;
-    return world;
+    if (made?.world.memory === leader.memory && made.world.clock.now() === now) return made;
+    const acting = this.#newActing(leader, now);
+    this.#made = acting;
+    return acting;
   }
 
-  #newWorld({ memory, queues }: Leader, now: number): World {
-    const { kinds, stores, keyResolver } = this.#processAt(this.#at);
+  #newActing({ memory, queues }: Leader, now: number): Acting {
+    const { kinds, actingIn } = this.#processAt(this.#at);
     const used = this.#queuesOf(this.#actor());
     const clock = { now: () => now, monotonic: () => now };
     const ignored: KeyQueue = { add: () => {}, addAt: () => {}, retry: () => {}, depth: 0 };
@@ -694,13 +680,11 @@ export class Machine {
       };
       return { ...queue, add };
     };
-    const state = { queues: createQueues(queueOf), stores, memory, clock };
-    return {
-      ...{ ...state, options: controllerOptions },
-      enqueuer: new Enqueuer(state, new Yielder(clock)),
-      keyResolver,
+    const { plural: resource } = resources.ownedAccessKeys;
+    return actingIn({
+      ...{ queues: createQueues(queueOf), memory, clock, yielder: new Yielder(clock) },
       log: { info: () => {}, warn: () => {} },
-      keysAsOf: () => now,
+      watches: () => [{ resource, openedAt: now / 1000, objects: 0 }],
       has: ({ resource, ref }) =>
         kinds.some(
           ({ listOptions }, kind) =>
@@ -721,7 +705,7 @@ export class Machine {
           if (!isReadOnly && listOptions.resource === resource)
             observeDelete(this.#viewing(this.#at, kind), nameOf(ref), uid);
         }),
-    };
+    });
   }
 
   /** Reads an object into the views that may contain it, as the informers of src do. */

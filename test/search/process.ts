@@ -1,17 +1,26 @@
-import { createKeyResolver } from "../../src/authn/key-resolver.ts";
-import type { Metadata } from "../../src/api/object.ts";
-import { parseMetadata } from "../../src/api/parse.ts";
+import { centralProgram } from "../../src/controllers/central-program.ts";
+import { agentProgram } from "../../src/controllers/cluster-agent/agent-controller.ts";
 import { agentKinds } from "../../src/controllers/cluster-agent/agent-kinds.ts";
 import { translatedClient } from "../../src/controllers/cluster-agent/translated-client.ts";
 import {
   outboxListWatch,
   swappedListWatch,
 } from "../../src/controllers/cluster-agent/translated-list-watch.ts";
-import { centralKinds, type Watched } from "../../src/controllers/kinds/kinds.ts";
+import type { NewLeader, Program } from "../../src/controllers/controller.ts";
+import type { Watched } from "../../src/controllers/kinds/watched-kind.ts";
+import type { LeaderMemory } from "../../src/controllers/memory.ts";
+import type { Answers, ReconcileDecision } from "../../src/controllers/question.ts";
 import type { QueueName } from "../../src/controllers/queues.ts";
+import {
+  beginAttempt,
+  type Outcome,
+  type ReconcileAttempt,
+  type ReconcileContext,
+  settle,
+} from "../../src/controllers/reconcile.ts";
 import type { Reconciler } from "../../src/controllers/reconciler.ts";
-import type { Stores } from "../../src/controllers/stores.ts";
-import type { World } from "../../src/controllers/world.ts";
+import type { AnswerOther } from "../../src/controllers/send.ts";
+import type { SyncWorld } from "../../src/controllers/sync-world.ts";
 import { outboxNamespace } from "../../src/domain/outbox/outbox-names.ts";
 import type { Client } from "../../src/kube/client/client.ts";
 import type { ListOptions } from "../../src/kube/informer/list-options.ts";
@@ -26,7 +35,15 @@ import { TestClock } from "../support/test-clock.ts";
 import { facadeOf } from "./leader.ts";
 import { isRaw, type Raw } from "../specification/raw.ts";
 import type { Change } from "./server.ts";
-import { type Event, eventOf, listed, type View, type ViewedKind, viewedKind } from "./view.ts";
+import {
+  type Event,
+  eventOf,
+  listed,
+  type SeenChange,
+  type View,
+  type ViewedKind,
+  viewedKind,
+} from "./view.ts";
 
 /** The API servers: of the central cluster, and of the connected cluster `east`. */
 export type Place = "central" | "connected";
@@ -43,16 +60,32 @@ interface Arrival {
 }
 
 /** A kind with the name of its store. */
-interface StreamedKind extends ViewedKind, Arrival {
+interface StreamedKind extends Omit<ViewedKind, "enqueue" | "enqueueAll">, Arrival {
   readonly name: string;
 }
+
+/** A leader while it acts: its world, and what is decided in it. */
+export interface Acting {
+  readonly world: SyncWorld;
+  readonly begin: (queue: QueueName, key: string) => ReconcileAttempt;
+  readonly settle: (queue: QueueName, ...settled: Settled) => void;
+  readonly decide: (queue: QueueName, key: string, answers: Answers) => ReconcileDecision;
+  readonly enqueue: (kind: number, change: SeenChange) => void;
+  readonly enqueueAll: () => Promise<void>;
+  readonly answerOther: AnswerOther | undefined;
+}
+
+type Settled = [ReconcileAttempt, ReconcileAttempt["slots"][number], Outcome];
+
+/** What a world is made of besides the stores; the memory may be that of either process. */
+type WorldParts = Omit<NewLeader<SyncWorld>, "stores"> & { readonly memory: LeaderMemory };
 
 /** A process of src: what it watches, and what it reconciles. */
 export interface Process {
   readonly kinds: readonly StreamedKind[];
-  readonly stores: Stores;
-  readonly reconcilers: ReadonlyMap<QueueName, Reconciler>;
-  readonly keyResolver: World["keyResolver"];
+  readonly actingIn: (parts: WorldParts) => Acting;
+  /** The signing key in its stores. */
+  readonly signingKid: () => string | undefined;
   readonly clientOf: (queue: QueueName, clients: Readonly<Record<Place, Client>>) => Client;
 }
 
@@ -64,8 +97,13 @@ export function controllerProcess(viewOf: (kind: number) => View): Process {
   const arrivalOf = (selection: ListOptions): Arrival => ({
     ...{ place: "central", selection, read: (sent) => sent },
   });
+  const program = centralProgram(controllerOptions, new TestClock());
+  const watched = watchedBy(program.watched, { viewOf, arrivalOf });
+  const { kinds, stores } = watched;
   return {
-    ...watchedBy(centralKinds, { viewOf, arrivalOf }),
+    kinds,
+    actingIn: (parts) => actingOf(program, watched, { ...parts, stores }),
+    signingKid: () => [...stores.signingKeys.values()][0]?.signing.kid,
     clientOf: (_, { central }) => central,
   };
 }
@@ -76,7 +114,7 @@ export function agentProcess(viewOf: (kind: number) => View): Process {
   const clock = new TestClock();
   const outbox = new Arriving((inner) => outboxListWatch(inner, { cluster, onExcess: () => {} }));
   const own = new Arriving((inner) => swappedListWatch(inner, cluster));
-  const watched = agentKinds({
+  const kinds = agentKinds({
     central: {
       ...{ clock, yielder: new Yielder(clock), log: recordingLog(), random: () => 0 },
       listWatch: outbox.listWatch,
@@ -84,14 +122,18 @@ export function agentProcess(viewOf: (kind: number) => View): Process {
     ...{ outbox: outboxNamespace(cluster), writes: () => ({ kind: "all" }) },
     problem: () => undefined,
   });
+  const program = agentProgram(controllerOptions, kinds);
+  const watched = watchedBy(program.watched, {
+    viewOf,
+    arrivalOf: (selection, isRemote) =>
+      isRemote
+        ? { place: "central", ...outbox.of(selection) }
+        : { place: "connected", ...own.of(selection) },
+  });
   return {
-    ...watchedBy(watched, {
-      viewOf,
-      arrivalOf: (selection, isRemote) =>
-        isRemote
-          ? { place: "central", ...outbox.of(selection) }
-          : { place: "connected", ...own.of(selection) },
-    }),
+    kinds: watched.kinds,
+    actingIn: (parts) => actingOf(program, watched, { ...parts, stores: watched.stores }),
+    signingKid: () => undefined,
     clientOf: (queue, { central, connected }) =>
       queue === "clusterReport"
         ? central
@@ -104,15 +146,23 @@ interface Source {
   readonly arrivalOf: (selection: ListOptions, isRemote: boolean) => Arrival;
 }
 
-function watchedBy(
-  watched: Pick<Watched, "kinds" | "reconcilers">,
+/** What a process watches, over views. */
+interface Viewed<W extends SyncWorld> {
+  readonly kinds: readonly (StreamedKind & ViewedKind<W>)[];
+  readonly stores: W["stores"];
+  readonly reconcilers: ReadonlyMap<QueueName, Reconciler<W>>;
+}
+
+function watchedBy<W extends SyncWorld>(
+  watched: Watched<W>,
   { viewOf, arrivalOf }: Source,
-): Omit<Process, "clientOf"> {
-  const kinds: (ViewedKind & Arrival & { readonly store: unknown })[] = [];
+): Viewed<W> {
+  const kinds: (ViewedKind<W> & Arrival & { readonly store: unknown })[] = [];
   const reconcilers = new Map(watched.reconcilers.map((each) => [each.queue, each]));
-  const all = watched.kinds(
+  const stores: W["stores"] = watched.kinds(
     { ...controllerOptions, digestOf, stores: () => stores },
     (kind, from) => {
+      if (kind.mayBeUnserved === true) return storeOfPolicy(kind.parse);
       const [at, { storeOf, kind: viewed }] = [kinds.length, viewedKind(kind)];
       const store = facadeOf(() => storeOf(viewOf(at)));
       kinds.push({ ...viewed, ...arrivalOf(kind.listOptions, from !== undefined), store });
@@ -120,14 +170,35 @@ function watchedBy(
       return store;
     },
   );
-  const stores: Stores = { ...all, requesterPolicies: policyStores };
-  const names = new Map<unknown, string>(Object.entries(all).map(([name, store]) => [store, name]));
+  const names = new Map<unknown, string>(
+    Object.entries(stores).map(([name, store]) => [store, name]),
+  );
   return {
     ...{ stores, reconcilers },
     kinds: kinds.map(({ store, ...kind }) => ({ ...kind, name: names.get(store) ?? "" })),
-    keyResolver: createKeyResolver({
-      ...{ keys: stores.keys, policies: policyStores, config: controllerOptions },
-    }),
+  };
+}
+
+function actingOf<W extends SyncWorld>(
+  { worldOf, answersIn }: Program<W>,
+  { kinds, reconcilers }: Viewed<W>,
+  leader: NewLeader<W>,
+): Acting {
+  const world = worldOf(leader);
+  const contextOf = (queue: QueueName): ReconcileContext<W> => {
+    const reconciler = reconcilers.get(queue);
+    if (reconciler === undefined) throw new Error(`${queue} has no reconciler`);
+    return { reconciler, world };
+  };
+  return {
+    ...{ world, answerOther: answersIn?.(world) },
+    begin: (queue, key) => beginAttempt(key, contextOf(queue)),
+    settle: (queue, ...settled) => settle(...settled, contextOf(queue)),
+    decide: (queue, ...asked) => contextOf(queue).reconciler.decide(asked[0], world, asked[1]),
+    enqueue: (kind, change) => kinds[kind]?.enqueue(change, world.enqueuer),
+    async enqueueAll() {
+      for (const kind of kinds) await kind.enqueueAll(world.enqueuer);
+    },
   };
 }
 
@@ -185,14 +256,9 @@ export function arrivingList(
   return listed(selection, objects).flatMap((object) => read(object) ?? []);
 }
 
-/** The policies that make the requester of an object trusted, older than every object. */
-const policyStores: Stores["requesterPolicies"] = {
-  annotating: [[storeOfPolicy()]],
-  guarding: [storeOfPolicy()],
-};
-
-function storeOfPolicy(): Store<Metadata> {
-  const store = new Store<Metadata>();
+/** A store with a policy that makes requesters trusted, and is older than every object. */
+function storeOfPolicy<T>(parse: (raw: unknown) => T | undefined): Store<T> {
+  const store = new Store<T>();
   const raw = {
     metadata: {
       name: "policy",
@@ -201,6 +267,7 @@ function storeOfPolicy(): Store<Metadata> {
       creationTimestamp: "2025-01-01T00:00:00Z",
     },
   };
-  store.set("policy", { uid: "policy", resourceVersion: "1", value: parseMetadata(raw) });
+  const value = parse(raw);
+  if (value !== undefined) store.set("policy", { uid: "policy", resourceVersion: "1", value });
   return store;
 }

@@ -1,4 +1,4 @@
-import type { Enqueuer } from "../../src/controllers/enqueuer.ts";
+import type { SyncWorld } from "../../src/controllers/sync-world.ts";
 import type { WatchedKind } from "../../src/controllers/kinds/watched-kind.ts";
 import type { ListOptions } from "../../src/kube/informer/list-options.ts";
 import {
@@ -39,15 +39,15 @@ export interface SeenChange {
 }
 
 /** A kind of src, over views. */
-export interface ViewedKind {
+export interface ViewedKind<W extends SyncWorld = SyncWorld> {
   readonly listOptions: ListOptions;
   readonly isReadOnly: boolean;
   /** Whether it is listed after the other kinds, because what it stores depends on them. */
   readonly isLast: boolean;
   /** Undefined if the object is not stored. */
   readonly seen: (raw: Raw) => Seen | undefined;
-  readonly enqueue: (change: SeenChange, enqueuer: Enqueuer) => void;
-  readonly enqueueAll: (enqueuer: Enqueuer) => Promise<void>;
+  readonly enqueue: (change: SeenChange, enqueuer: W["enqueuer"]) => void;
+  readonly enqueueAll: (enqueuer: W["enqueuer"]) => Promise<void>;
 }
 
 /** An event of a watch; `object` is the former one if it left the selection. */
@@ -59,7 +59,7 @@ export interface Event {
 
 /** The view of one kind while it changes; `changed` is called after each change. */
 export interface Viewing {
-  readonly kind: ViewedKind;
+  readonly kind: Omit<ViewedKind, "enqueue" | "enqueueAll">;
   view: View;
   readonly changed: (change: SeenChange) => void;
 }
@@ -68,8 +68,10 @@ export interface Viewing {
  * A kind of src over views, and its store for a view. What it parses is kept by object, and a store
  * by its entries, because most actions change a single view.
  */
-export function viewedKind<T>(kind: WatchedKind<T>): {
-  readonly kind: ViewedKind;
+export function viewedKind<T, W extends SyncWorld>(
+  kind: WatchedKind<T, W>,
+): {
+  readonly kind: ViewedKind<W>;
   readonly storeOf: (view: View) => ReadStore<T>;
 } {
   const { listOptions, isReadOnly = false, indexers, enqueueAll } = kind;

@@ -1,16 +1,19 @@
+import { agentProgram } from "../../src/controllers/cluster-agent/agent-controller.ts";
 import { agentKinds } from "../../src/controllers/cluster-agent/agent-kinds.ts";
 import { outboxListWatch } from "../../src/controllers/cluster-agent/translated-list-watch.ts";
 import type { ClusterReport } from "../../src/domain/outbox/cluster-report.ts";
 import type { TargetWrites } from "../../src/domain/sync/target-writes.ts";
 import { Yielder } from "../../src/runtime/yielder.ts";
+import type { SyncWorld } from "../../src/controllers/sync-world.ts";
+import { controllerOptions } from "./controller-options.ts";
 import { FakeListWatch, type RawObject } from "./fake-list-watch.ts";
 import { cluster, outbox } from "./raw-outbox.ts";
 import { recordingLog } from "./recording-log.ts";
 import { settled, TestClock } from "./test-clock.ts";
-import { type FakeWorld, fakeWorld, type FakeWorldOptions } from "./world.ts";
+import { type FakeWorld, type FakeWorldOptions, fakeWorldOf } from "./world.ts";
 
 /** The world of an agent, and its fake outbox. */
-interface AgentWorld extends FakeWorld {
+interface AgentWorld extends FakeWorld<SyncWorld> {
   readonly entries: FakeListWatch;
 }
 
@@ -37,7 +40,8 @@ export async function agentWorld(
     listWatch: outboxListWatch(entries, { cluster, onExcess: () => {} }),
   };
   const watched = agentKinds({ central, outbox, writes: () => writes, problem: () => problem });
-  const world = await fakeWorld(listed, { watched, ...(answer === undefined ? {} : { answer }) });
+  const program = agentProgram(controllerOptions, watched);
+  const world = await fakeWorldOf(program, listed, answer === undefined ? {} : { answer });
   await settled();
   return { ...world, entries };
 }

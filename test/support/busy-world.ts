@@ -8,6 +8,7 @@ import { sharedSecretReconciler } from "../../src/controllers/kinds/shared-secre
 import { signingKeysKey, signingKeysReconciler } from "../../src/controllers/kinds/signing-keys.ts";
 import { revokedTokensKey } from "../../src/controllers/queues.ts";
 import type { Reconciler } from "../../src/controllers/reconciler.ts";
+import type { World } from "../../src/controllers/world.ts";
 import { requesterGrantReconciler } from "../../src/controllers/kinds/requester-grant.ts";
 import { requesterHash } from "../../src/domain/grants/granted-names.ts";
 import { derivedName } from "../../src/domain/shared-secret/derived-role.ts";
@@ -88,7 +89,7 @@ const busy: Readonly<Record<string, readonly RawObject[]>> = {
 };
 
 /** A reconcile of every kind of object in that world. */
-export const busyKeys: readonly (readonly [Reconciler, string])[] = [
+export const busyKeys: readonly (readonly [Reconciler<World>, string])[] = [
   ...["team/db", "team/big", "team/going", "team/gone"].map(
     (key) => [sharedSecretReconciler, key] as const,
   ),

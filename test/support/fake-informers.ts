@@ -1,7 +1,10 @@
 import { ownObjects, annotations, labels } from "../../src/api/names.ts";
 import { type Changed, createInformers, type Informers } from "../../src/controllers/informers.ts";
 import { recordAt } from "../../src/api/parse.ts";
-import type { Watched } from "../../src/controllers/kinds/kinds.ts";
+import { centralKinds } from "../../src/controllers/kinds/kinds.ts";
+import type { Watched } from "../../src/controllers/kinds/watched-kind.ts";
+import type { SyncWorld } from "../../src/controllers/sync-world.ts";
+import type { World } from "../../src/controllers/world.ts";
 import type { NamespaceOptions } from "../../src/domain/sync/obstacles.ts";
 import { encodeBody } from "../../src/kube/client/request-body.ts";
 import { newSigningKeys } from "../../src/tokens/signing-keys.ts";
@@ -11,8 +14,8 @@ import { settled, TestClock } from "./test-clock.ts";
 import { rawObject, type RawObject, FakeListWatch } from "./fake-list-watch.ts";
 
 /** Informers over a fake API server, and the fakes they depend on. */
-export interface FakeInformers {
-  readonly informers: Informers;
+export interface FakeInformers<W extends SyncWorld = World> {
+  readonly informers: Informers<W>;
   readonly listWatch: FakeListWatch;
   readonly clock: TestClock;
   readonly log: ReturnType<typeof recordingLog>;
@@ -21,6 +24,11 @@ export interface FakeInformers {
 
 /** Latchkey's own namespace in these tests. */
 export const ownNamespace = "latchkey-system";
+
+/** Of the controller of the central cluster. */
+export const informersOptions = {
+  ...{ namespace: ownNamespace, requireSyncFrom: false, copyKeys: [], watched: centralKinds },
+};
 
 /** The number of watches of a controller that watches everything. */
 export function controllerWatches(): number {
@@ -33,24 +41,34 @@ export function controllerWatches(): number {
       log: recordingLog(),
       random: () => 0.5,
     },
-    { namespace: ownNamespace, requireSyncFrom: false, copyKeys: [], onChange: () => {} },
+    { ...informersOptions, onChange: () => {} },
   );
   // Nothing is listed yet, so each informer reports a reason, or a warning if it is optional.
   return informers.staleReasons().length + informers.warnings().length;
 }
 
-/** What informers over fakes may differ in. */
-interface FakeInformersOptions extends NamespaceOptions {
-  /** Default: what the controller of the central cluster watches. */
-  readonly watched?: Watched;
+/** Starts informers over these objects, by plural, and waits until they have listed them. */
+export function syncedInformers(
+  listed: Readonly<Record<string, readonly RawObject[]>>,
+  onChange: (changed: Changed<World>) => void = () => {},
+  options: NamespaceOptions = informersOptions,
+): Promise<FakeInformers> {
+  return syncedInformersOf(centralKinds, { listed, onChange, options });
 }
 
-/** Starts informers over these objects, by plural, and waits until they have listed them. */
-export async function syncedInformers(
-  listed: Readonly<Record<string, readonly RawObject[]>>,
-  onChange: (changed: Changed) => void = () => {},
-  options: FakeInformersOptions = { requireSyncFrom: false, copyKeys: [] },
-): Promise<FakeInformers> {
+/** The same for what a program watches. */
+export async function syncedInformersOf<W extends SyncWorld>(
+  watched: Watched<W>,
+  {
+    listed,
+    onChange,
+    options,
+  }: {
+    readonly listed: Readonly<Record<string, readonly RawObject[]>>;
+    readonly onChange: (changed: Changed<W>) => void;
+    readonly options: NamespaceOptions;
+  },
+): Promise<FakeInformers<W>> {
   const [clock, log, stop, listWatch] = [
     new TestClock(),
     recordingLog(),
@@ -59,7 +77,7 @@ export async function syncedInformers(
   ];
   const informers = createInformers(
     { listWatch, clock, yielder: new Yielder(clock), log, random: () => 0.5 },
-    { namespace: ownNamespace, ...options, onChange },
+    { ...informersOptions, ...options, watched, onChange },
   );
   void informers.run(stop.signal);
   await settled();

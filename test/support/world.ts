@@ -2,26 +2,26 @@ import type { Event } from "../../src/api/event.ts";
 import { keyOf, type ObjectRef } from "../../src/api/object.ts";
 import type { Resource } from "../../src/api/resources.ts";
 import type { Result } from "../../src/api/result.ts";
-import { createKeyResolver } from "../../src/authn/key-resolver.ts";
-import { Enqueuer } from "../../src/controllers/enqueuer.ts";
-import { newMemory } from "../../src/controllers/memory.ts";
-import type { Watched } from "../../src/controllers/kinds/kinds.ts";
+import { centralProgram } from "../../src/controllers/central-program.ts";
+import type { Program } from "../../src/controllers/controller.ts";
 import type { Request as Sent } from "../../src/controllers/question.ts";
-import { createQueues, type KeyQueue } from "../../src/controllers/queues.ts";
+import { createQueues, type KeyQueue, type QueueName } from "../../src/controllers/queues.ts";
 import { type Outcome, reconcile } from "../../src/controllers/reconcile.ts";
 import type { Reconciler } from "../../src/controllers/reconciler.ts";
 import { send } from "../../src/controllers/send.ts";
 import { SourceData } from "../../src/controllers/source-data.ts";
+import type { SyncWorld } from "../../src/controllers/sync-world.ts";
 import type { ControllerOptions, World } from "../../src/controllers/world.ts";
 import { Yielder } from "../../src/runtime/yielder.ts";
 import { controllerOptions } from "./controller-options.ts";
 import { FakeClient, type Request } from "./fake-client.ts";
-import { type FakeInformers, syncedInformers } from "./fake-informers.ts";
+import { type FakeInformers, type syncedInformers, syncedInformersOf } from "./fake-informers.ts";
 import { rawObject } from "./fake-list-watch.ts";
+import { TestClock } from "./test-clock.ts";
 
 /** A world over a fake API server: the stores have what is listed. */
-export interface FakeWorld extends Omit<FakeInformers, "informers"> {
-  readonly world: World;
+export interface FakeWorld<W extends SyncWorld = World> extends Omit<FakeInformers, "informers"> {
+  readonly world: W;
   readonly client: FakeClient;
   /**
    * What was enqueued, such as `copy ns/name high`, `copy ns/name retried` and
@@ -39,7 +39,8 @@ export interface FakeWorld extends Omit<FakeInformers, "informers"> {
   /** Sends a request of a reconcile. */
   readonly send: (request: Sent) => Promise<Outcome>;
   /** Reconciles a key once. */
-  readonly reconcile: (reconciler: Reconciler, key: string) => Promise<Result>;
+  readonly reconcile: (reconciler: Reconciler<W>, key: string) => Promise<Result>;
+  readonly reconcilerOf: (queue: QueueName) => Reconciler<W>;
 }
 
 /** What differs from a world without objects. */
@@ -47,8 +48,6 @@ export interface FakeWorldOptions {
   /** The response to a request, or its error; undefined if the API server accepts it. */
   readonly answer?: (request: Request) => unknown;
   readonly options?: Partial<ControllerOptions>;
-  /** Default: what the controller of the central cluster watches. */
-  readonly watched?: Watched;
   /** The depth of every queue. */
   readonly depth?: number;
   /** The age of the store of keys, in milliseconds. */
@@ -58,15 +57,23 @@ export interface FakeWorldOptions {
 /** Creates a world in which these objects are listed, by plural. */
 export async function fakeWorld(
   listed: Parameters<typeof syncedInformers>[0],
-  { answer, watched, options: changes = {}, depth = 0, keysAgeMs = 0 }: FakeWorldOptions = {},
+  { options: changes = {}, ...rest }: FakeWorldOptions = {},
 ): Promise<FakeWorld> {
-  const options = { ...controllerOptions, ...changes };
-  let leading: Enqueuer | undefined;
-  const { informers, ...fakes } = await syncedInformers(
-    listed,
-    (changed) => leading !== undefined && changed.enqueue(leading),
-    { ...options, ...(watched === undefined ? {} : { watched }) },
-  );
+  const program = centralProgram({ ...controllerOptions, ...changes }, new TestClock());
+  return fakeWorldOf(program, listed, rest);
+}
+
+/** The same for the world of a program. */
+export async function fakeWorldOf<W extends SyncWorld>(
+  program: Program<W>,
+  listed: Parameters<typeof syncedInformers>[0],
+  { answer, depth = 0, keysAgeMs = 0 }: Omit<FakeWorldOptions, "options"> = {},
+): Promise<FakeWorld<W>> {
+  let leading: W["enqueuer"] | undefined;
+  const { informers, ...fakes } = await syncedInformersOf(program.watched, {
+    ...{ listed, options: program.options },
+    onChange: (changed) => leading !== undefined && changed.enqueue(leading),
+  });
   const { clock, log } = fakes;
   const { stores, digestOf } = informers;
   const recording = {
@@ -84,25 +91,22 @@ export async function fakeWorld(
       retry: (key) => heard(`${key} retried`),
     };
   });
-  const memory = newMemory(options);
   const yielder = new Yielder(clock);
-  const state = { queues, stores, memory, clock };
-  const enqueuer = new Enqueuer(state, yielder);
-  leading = enqueuer;
-  const keyResolver = createKeyResolver({
-    ...{ keys: stores.keys, policies: stores.requesterPolicies, config: options },
-  });
-  const world: World = {
-    ...{ ...state, options, enqueuer, keyResolver, log },
-    keysAsOf: () => clock.now() - keysAgeMs,
+  const openedAt = (): number => (clock.now() - keysAgeMs) / 1_000;
+  const world = program.worldOf({
+    ...{ queues, stores, memory: program.newMemory(), clock, yielder, log },
+    watches: () => informers.watches().map((watch) => ({ ...watch, openedAt: openedAt() })),
     has: informers.has,
     recordWrite: (_, response) => void recorded.push(response),
     recordDelete: ({ plural }, ref, uid) => void recorded.push(`no ${plural} ${keyOf(ref)} ${uid}`),
-  };
+  });
+  const { enqueuer } = world;
+  leading = enqueuer;
   const client = new FakeClient((request) => answer?.(request) ?? accepted(request));
   const deps = {
-    ...{ client, world, sourceData: new SourceData({ client, digestOf }) },
+    ...{ client, state: world, sourceData: new SourceData({ client, digestOf }) },
     forEach: yielder.forEach.bind(yielder),
+    answerOther: program.answersIn?.(world),
     recordEvent: async ({ reason }: Event) => void recording.events.push(reason),
     refresh: async ({ plural }: Resource, ref: ObjectRef) =>
       void recording.refreshed.push(`${plural} ${keyOf(ref)}`),
@@ -112,6 +116,11 @@ export async function fakeWorld(
     ...{ ...fakes, ...recording, recorded, world, client },
     enqueueAll: () => informers.enqueueAll(enqueuer),
     send: sending,
+    reconcilerOf(queue) {
+      const found = informers.reconcilers.find((reconciler) => reconciler.queue === queue);
+      if (found === undefined) throw new Error(`nothing reconciles ${queue}`);
+      return found;
+    },
     reconcile: (reconciler, key) => reconcile(key, { reconciler, world }, sending),
   };
 }

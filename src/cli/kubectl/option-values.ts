@@ -1,6 +1,6 @@
 import { letInProjects } from "../../domain/outbox/connected-clusters.ts";
 import { longestClusterName } from "../../domain/outbox/outbox-names.ts";
-import { isDataKey } from "../../domain/shared-secret/data-values.ts";
+import { isDataKey } from "../../api/data-key.ts";
 import {
   ConfigError,
   isNamespaceName,

@@ -14,10 +14,14 @@ import type { LeaderElection } from "../../kube/leader-election.ts";
 import type { ProcessContext } from "../../runtime/run-process.ts";
 import { saidOnce } from "../../runtime/log.ts";
 import type { Yielder } from "../../runtime/yielder.ts";
-import { type Controller, createController } from "../controller.ts";
+import { type Controller, createController, type Program } from "../controller.ts";
+import { Enqueuer } from "../enqueuer.ts";
+import type { Watched } from "../kinds/watched-kind.ts";
 import { openFenced, type ProcessTransports, sizeOfIn } from "../process-transports.ts";
 import { agentKinds } from "./agent-kinds.ts";
-import { type AgentOptions, controllerOptionsOf } from "./agent-options.ts";
+import { newSyncMemory } from "../sync-state.ts";
+import type { SyncOptions, SyncWorld } from "../sync-world.ts";
+import type { AgentOptions } from "./agent-options.ts";
 import { translatedClient } from "./translated-client.ts";
 import { outboxListWatch, swappedListWatch } from "./translated-list-watch.ts";
 
@@ -77,17 +81,24 @@ export function createAgentController(
     ...{ central, writes: deps.writes, problem: deps.problem },
     outbox: outboxNamespace(cluster),
   });
-  const controller: Controller = createController(
-    controllerOptionsOf(options),
-    {
-      clientOf: (queue): Client => (queue === "clusterReport" ? centralClient : copyClient),
-      listWatch: swappedListWatch(createListWatch(copies, clock), cluster),
-      remoteRecoveries: central.recovery === undefined ? [] : [central.recovery],
-      ...{ clock, random, log, metrics, yielder, recovery, events },
-    },
-    watched,
-  );
+  const controller: Controller = createController(agentProgram(options, watched), {
+    clientOf: (queue): Client => (queue === "clusterReport" ? centralClient : copyClient),
+    listWatch: swappedListWatch(createListWatch(copies, clock), cluster),
+    remoteRecoveries: central.recovery === undefined ? [] : [central.recovery],
+    ...{ clock, random, log, metrics, yielder, recovery, events },
+  });
   return controller;
+}
+
+/** What an agent reconciles: copies, and the reports about them. */
+export function agentProgram(options: SyncOptions, watched: Watched): Program<SyncWorld> {
+  return {
+    ...{ options, watched },
+    newMemory: newSyncMemory,
+    worldOf: (leader) => ({
+      ...{ ...leader, options, enqueuer: new Enqueuer(leader, leader.yielder) },
+    }),
+  };
 }
 
 /** What the informer of the outbox needs: nothing of it depends on the connected cluster. */

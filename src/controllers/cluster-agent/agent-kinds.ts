@@ -4,7 +4,6 @@ import type { Source } from "../../domain/sync/copy.ts";
 import type { TargetWrites } from "../../domain/sync/target-writes.ts";
 import type { InformerDeps } from "../../kube/informer/informer-options.ts";
 import { rawKey } from "../../kube/informer/raw-object.ts";
-import { type ReadStore, Store } from "../../kube/informer/store.ts";
 import { observedSource } from "../../tokens/observed-data.ts";
 import {
   copyKind,
@@ -12,11 +11,9 @@ import {
   placeholderKind,
   unmanagedSecretKind,
 } from "../kinds/copy.ts";
-import type { Watched } from "../kinds/kinds.ts";
 import { namespaceKind, resourceQuotaKind } from "../kinds/namespace.ts";
-import { sharedSecretKind } from "../kinds/shared-secret.ts";
-import type { KindContext, WatchedKind } from "../kinds/watched-kind.ts";
-import { indexes } from "../stores.ts";
+import { sourceKind } from "../kinds/source.ts";
+import type { KindContext, Watched, WatchedKind } from "../kinds/watched-kind.ts";
 import {
   type ClusterReportOptions,
   clusterReportReconciler,
@@ -32,7 +29,7 @@ interface AgentKindsOptions extends ClusterReportOptions {
   readonly writes: () => TargetWrites;
 }
 
-/** What the agent of a connected cluster watches; all other stores are empty. */
+/** What the agent of a connected cluster watches. */
 export function agentKinds({ central, writes, ...options }: AgentKindsOptions): Watched {
   return {
     kinds: (context, watch) => ({
@@ -47,16 +44,14 @@ export function agentKinds({ central, writes, ...options }: AgentKindsOptions): 
       }),
       resourceQuotas: watch(resourceQuotaKind()),
       keepsUnknown: true,
-      ...unwatched(),
     }),
-    requesterPolicies: () => ({ informers: [], stores: { annotating: [], guarding: [] } }),
     reconcilers: [clusterReportReconciler(options)],
   };
 }
 
 /** Entries of the outbox, as sources. */
 function outboxKind(context: KindContext): WatchedKind<Source> {
-  const { countedAs: _, ...kind } = sharedSecretKind(context);
+  const kind = sourceKind(context);
   return {
     ...kind,
     parse(raw) {
@@ -89,27 +84,3 @@ function observedEntry(raw: unknown, { digestOf }: KindContext): Source {
 }
 
 const longestName = 128;
-
-/** The stores of kinds that an agent does not watch. */
-function unwatched() {
-  return {
-    roles: emptyStore(),
-    roleBindings: emptyStore(),
-    clusterRoles: emptyStore(),
-    clusterRoleBindings: emptyStore(),
-    keys: emptyStore(),
-    tokens: emptyStore(),
-    signingKeys: emptyStore(),
-    revokedTokens: emptyStore(),
-    connectorData: emptyStore(),
-    scopeRoles: emptyStore(),
-    clusters: emptyStore(),
-    outboxes: emptyStore(),
-    clusterReports: emptyStore(),
-    agentLeases: emptyStore(),
-  };
-}
-
-function emptyStore(): ReadStore<never> {
-  return new Store(Object.fromEntries(Object.values(indexes).map((index) => [index, () => []])));
-}

@@ -1,5 +1,5 @@
 import { agentFieldManager, ownObjects } from "../../api/names.ts";
-import { FollowedPolicy } from "../../authn/followed-policy.ts";
+import { FollowedPolicy } from "../../policies/followed-policy.ts";
 import { connectedPolicies } from "../../domain/gateway/connected-policy.ts";
 import { outboxNamespace } from "../../domain/outbox/outbox-names.ts";
 import { createClient } from "../../kube/client/client.ts";

@@ -5,10 +5,10 @@ import { type ClusterReport, reportKey, reportText } from "../../domain/outbox/c
 import { reportCount, reportName, reportNumberOf } from "../../domain/outbox/outbox-names.ts";
 import { unknownSourcesOf } from "../../domain/outbox/report-of.ts";
 import { nothingToDo, type Write } from "../../domain/plan/plan.ts";
-import type { WrittenReport } from "../memory.ts";
+import type { WrittenReport } from "../sync-state.ts";
 import { type Answers, answerTo, readOf, type ReconcileDecision } from "../question.ts";
 import type { Reconciler } from "../reconciler.ts";
-import type { World } from "../world.ts";
+import type { SyncWorld } from "../sync-world.ts";
 
 /** What the reports of an agent are made of besides the stores. */
 export interface ClusterReportOptions {
@@ -51,7 +51,7 @@ export function clusterReportReconciler(options: ClusterReportOptions): Reconcil
 }
 
 interface ReportContext {
-  readonly world: World;
+  readonly world: SyncWorld;
   readonly options: ClusterReportOptions;
 }
 

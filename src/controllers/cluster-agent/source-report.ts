@@ -7,12 +7,12 @@ import { isSame } from "../../domain/plan/merge-patch.ts";
 import type { Source } from "../../domain/sync/copy.ts";
 import { copyKeysOf } from "../../domain/sync/observed-target.ts";
 import { type SyncSummary, targetEvents } from "../../domain/sync/sync-summary.ts";
-import { startRefresh } from "../kinds/shared-secret.ts";
+import { startRefresh } from "../kinds/source.ts";
 import { type Answers, answerTo, type ReconcileDecision } from "../question.ts";
 import type { Reconciler } from "../reconciler.ts";
 import { forgetRefresh } from "../refreshes.ts";
-import type { ReportedSource } from "../memory.ts";
-import type { World } from "../world.ts";
+import type { ReportedSource } from "../sync-state.ts";
+import type { SyncWorld } from "../sync-world.ts";
 
 /** Batches the changes of a fan-out, in milliseconds. */
 const reportDelayMs = 500;
@@ -27,7 +27,7 @@ export const sourceReportReconciler: Reconciler = {
   decide,
 };
 
-function decide(key: Key, world: World, answers: Answers): ReconcileDecision {
+function decide(key: Key, world: SyncWorld, answers: Answers): ReconcileDecision {
   const source = world.stores.sharedSecrets.get(key);
   if (source === undefined) return decideMissing(key, world);
   const count = { do: "count-targets", source } as const;
@@ -67,7 +67,7 @@ function failuresOf({ failures }: SyncSummary): readonly ListedFailure[] {
 }
 
 /** An entry that is missing means nothing: the report names its copies, which stay. */
-function decideMissing(key: Key, world: World): ReconcileDecision {
+function decideMissing(key: Key, world: SyncWorld): ReconcileDecision {
   forgetRefresh(key, world);
   note(key, undefined, world);
   return nothingToDo;
@@ -78,7 +78,7 @@ function isWithdrawn({ options }: Source): boolean {
   return options.problem === undefined && options.projects.length === 0;
 }
 
-function note(key: Key, after: ReportedSource | undefined, world: World): void {
+function note(key: Key, after: ReportedSource | undefined, world: SyncWorld): void {
   const { memory, queues, clock } = world;
   const before = memory.sourceReports.get(key);
   if (after === undefined) memory.sourceReports.delete(key);

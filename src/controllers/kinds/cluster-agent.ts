@@ -13,13 +13,14 @@ import { isSame } from "../../domain/plan/merge-patch.ts";
 import type { Change } from "../../kube/informer/store.ts";
 import { type LeaseRecord, parseLease } from "../../kube/lease-record.ts";
 import { noteHeartbeat } from "../cluster-agents.ts";
-import type { Enqueuer } from "../enqueuer.ts";
+import type { CentralEnqueuer } from "../central-enqueuer.ts";
 import { agentKey, enqueueNaming, outboxKey } from "../outbox-keys.ts";
 import { indexes, type ReportConfigMap } from "../stores.ts";
+import type { World } from "../world.ts";
 import type { WatchedKind } from "./watched-kind.ts";
 
 /** ConfigMaps in outboxes, in which agents report; the data of another administrator. */
-export function clusterReportKind(): WatchedKind<ReportConfigMap> {
+export function clusterReportKind(): WatchedKind<ReportConfigMap, World> {
   return {
     listOptions: {
       resource: resources.configMaps,
@@ -53,7 +54,7 @@ function parseReportConfigMap(raw: unknown): ReportConfigMap | undefined {
 }
 
 /** Enqueues the sources and the Secrets of the outbox of which a report says something else. */
-function enqueueReported(change: Change<ReportConfigMap>, enqueuer: Enqueuer): void {
+function enqueueReported(change: Change<ReportConfigMap>, enqueuer: CentralEnqueuer): void {
   const { queues, stores } = enqueuer;
   const { before, after } = change;
   const { namespace = "" } = refOf(change.key);
@@ -79,7 +80,7 @@ function changedKeys(
 }
 
 /** Leases in outboxes: the heartbeats of agents. */
-export function agentLeaseKind(): WatchedKind<LeaseRecord> {
+export function agentLeaseKind(): WatchedKind<LeaseRecord, World> {
   return {
     listOptions: {
       resource: resources.leases,

@@ -6,10 +6,11 @@ import { connectedCluster } from "../../domain/outbox/connected-clusters.ts";
 import { valuesOf } from "../enqueuer.ts";
 import { agentKey, enqueueCluster } from "../outbox-keys.ts";
 import { type ClusterSecret, indexes } from "../stores.ts";
+import type { World } from "../world.ts";
 import type { WatchedKind } from "./watched-kind.ts";
 
 /** Secrets that connect clusters, as metadata: their names, and the projects that they let in. */
-export function clusterKind(): WatchedKind<ClusterSecret> {
+export function clusterKind(): WatchedKind<ClusterSecret, World> {
   return {
     listOptions: {
       resource: resources.secrets,

@@ -1,4 +1,4 @@
-import { apiVersion, components, labels } from "../../api/names.ts";
+import { apiVersion, components, labels, ownObjects } from "../../api/names.ts";
 import { refOf, type Key, keyOf } from "../../api/object.ts";
 import { listAt, parseLatchkeyMetadata, recordAt, stringAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
@@ -19,7 +19,7 @@ import type { KindContext, WatchedKind } from "./watched-kind.ts";
 /** Secrets with the connector data of keys, in Latchkey's own namespace; reconciled by name. */
 export function connectorDataKind({
   namespace,
-}: KindContext): WatchedKind<ObservedConnectorSecret> {
+}: KindContext): WatchedKind<ObservedConnectorSecret, World> {
   return {
     listOptions: {
       resource: resources.secrets,
@@ -27,6 +27,7 @@ export function connectorDataKind({
       labelSelector: `${labels.component}=${components.connectorData}`,
       metadataOnly: true,
     },
+    mayBeAt: (ref) => ref.namespace === namespace && ref.name !== ownObjects.signingKeys,
     parse: (raw) => ({ metadata: parseLatchkeyMetadata(raw), owner: ownerOf(raw) }),
     enqueue: ({ key }, { queues }) => queues.connectorData.add(refOf(key).name, "high"),
     enqueueAll: async ({ queues, stores }) => {
@@ -51,7 +52,7 @@ function ownerOf(raw: unknown): ObservedConnectorSecret["owner"] {
 const askAgainMs = 5_000;
 
 /** Reconciles a Secret of connector data, by name, with the keys that reference it. */
-export const connectorDataReconciler: Reconciler = {
+export const connectorDataReconciler: Reconciler<World> = {
   queue: "connectorData",
   workers: ({ workers }) => workers,
   decide(name, world, answers) {

@@ -3,6 +3,7 @@ import { keyOf, refOf, type Key, type ObjectRef } from "../../api/object.ts";
 import { parseLatchkeyMetadata } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import { targetFailure } from "../../domain/plan/failed-request.ts";
+import type { ReportedFailure } from "../../domain/plan/failure-history.ts";
 import { nothingToDo } from "../../domain/plan/plan.ts";
 import {
   type ObservedCopy,
@@ -37,8 +38,8 @@ import {
 import type { Reconciler } from "../reconciler.ts";
 import { endRefresh } from "../refreshes.ts";
 import { dataToWrite } from "../source-data.ts";
-import type { Stores } from "../stores.ts";
-import type { World } from "../world.ts";
+import type { SyncMemory, SyncStores } from "../sync-state.ts";
+import type { SyncWorld } from "../sync-world.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
 /** Secrets with Latchkey's label: metadata and a digest of their data. */
@@ -105,7 +106,7 @@ export function unmanagedSecretKind({ stores }: KindContext): WatchedKind<Unmana
   };
 }
 
-function parseUnmanaged(raw: unknown, stores: Stores): UnmanagedSecret | undefined {
+function parseUnmanaged(raw: unknown, stores: SyncStores): UnmanagedSecret | undefined {
   const metadata = parseLatchkeyMetadata(raw);
   if (isObservedWhole(metadata)) return undefined;
   if (copiedSource(metadata) !== undefined) return { metadata };
@@ -147,11 +148,33 @@ const reconciler: Omit<Reconciler, "decide"> = {
     const steps = rejectedSteps(state, `${failed.reason}: ${failed.message}`);
     return { ...nothingToDo, steps };
   },
+  reported(key, reported, { enqueuer, log, memory }) {
+    indexTarget(key, reported, memory);
+    if (reported !== undefined)
+      log.info(
+        { controller: "copy", object: key, reason: reported.reason, why: reported.message },
+        "writing the target Secret failed",
+      );
+    enqueuer.statusAt(refOf(key));
+  },
   ended(key, world, answers) {
     const refreshed = answerTo(refreshOf(refOf(key)), answers);
     if (refreshed !== undefined) endRefresh(key, refreshed.sources, world);
   },
 };
+
+function indexTarget(
+  target: Key,
+  reported: ReportedFailure | undefined,
+  { failedTargets }: SyncMemory,
+): void {
+  const { namespace = "" } = refOf(target);
+  const named = failedTargets.get(namespace) ?? new Set();
+  if (reported === undefined) named.delete(target);
+  else named.add(target);
+  if (named.size === 0) failedTargets.delete(namespace);
+  else failedTargets.set(namespace, named);
+}
 
 /**
  * Reconciles one Secret in a project namespace; reads it from the API server first if a refresh
@@ -161,7 +184,7 @@ export const copyReconciler = copyReconcilerWith(() => ({ kind: "all" }));
 
 function decide(
   key: Key,
-  { world, answers }: { readonly world: World; readonly answers: Answers },
+  { world, answers }: { readonly world: SyncWorld; readonly answers: Answers },
   writes: TargetWrites,
 ): ReconcileDecision {
   const target = refOf(key);

@@ -17,7 +17,7 @@ import {
 } from "../../domain/shared-secret/derived-role.ts";
 import type { Source } from "../../domain/sync/copy.ts";
 import { indexedBy } from "../../domain/sync/sync-objects.ts";
-import type { Enqueuer } from "../enqueuer.ts";
+import type { CentralEnqueuer } from "../central-enqueuer.ts";
 import {
   type UncachedObject,
   type Answers,
@@ -28,10 +28,11 @@ import {
   readOf,
 } from "../question.ts";
 import { indexes, type Stores } from "../stores.ts";
+import type { World } from "../world.ts";
 import type { WatchedKind } from "./watched-kind.ts";
 
 /** Roles that Latchkey derives from access rules. */
-export function roleKind(): WatchedKind<ObservedRole> {
+export function roleKind(): WatchedKind<ObservedRole, World> {
   return {
     ...derivedKind(resources.roles, parseRole),
     enqueueAll: (enqueuer) =>
@@ -42,7 +43,7 @@ export function roleKind(): WatchedKind<ObservedRole> {
 }
 
 /** RoleBindings that Latchkey derives from access rules. */
-export function roleBindingKind(): WatchedKind<ObservedRoleBinding> {
+export function roleBindingKind(): WatchedKind<ObservedRoleBinding, World> {
   return {
     ...derivedKind(resources.roleBindings, parseRoleBinding),
     enqueueAll: (enqueuer) =>
@@ -56,7 +57,7 @@ export function roleBindingKind(): WatchedKind<ObservedRoleBinding> {
 function derivedKind<T extends ObservedRole | ObservedRoleBinding>(
   resource: Resource,
   parse: (raw: unknown) => T,
-): WatchedKind<T> {
+): WatchedKind<T, World> {
   return {
     listOptions: { resource },
     parse(raw) {
@@ -67,7 +68,7 @@ function derivedKind<T extends ObservedRole | ObservedRoleBinding>(
       [indexes.namespace]: ({ metadata }) => [metadata.namespace ?? ""],
       [indexes.sourceUid]: (object) => indexedBy(sourceUidOf(object)),
     },
-    enqueue({ before, after }, enqueuer: Enqueuer) {
+    enqueue({ before, after }, enqueuer: CentralEnqueuer) {
       for (const object of [before, after]) if (object !== undefined) enqueuer.derivedFrom(object);
     },
   };

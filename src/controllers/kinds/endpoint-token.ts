@@ -40,7 +40,7 @@ import { signingKeys } from "./signing-keys.ts";
 import type { WatchedKind } from "./watched-kind.ts";
 
 /** DirectClusterEndpointTokens. */
-export function endpointTokenKind(): WatchedKind<EndpointToken> {
+export function endpointTokenKind(): WatchedKind<EndpointToken, World> {
   return {
     listOptions: { resource: resources.endpointTokens },
     parse: parseEndpointToken,
@@ -62,7 +62,7 @@ const kind = "DirectClusterEndpointToken";
  * Reconciles a DirectClusterEndpointToken: mints it, removes the token at its expiry, deletes the
  * object later, and finalizes it.
  */
-export const endpointTokenReconciler: Reconciler = {
+export const endpointTokenReconciler: Reconciler<World> = {
   queue: "token",
   workers: ({ workers }) => workers,
   decide,

@@ -15,13 +15,14 @@ import {
 } from "../../domain/grants/granted-names.ts";
 import { indexedBy } from "../../domain/sync/sync-objects.ts";
 import type { Change } from "../../kube/informer/store.ts";
-import type { Enqueuer } from "../enqueuer.ts";
+import type { CentralEnqueuer } from "../central-enqueuer.ts";
 import { requesterGrantReconciler } from "./requester-grant.ts";
 import { indexes } from "../stores.ts";
+import type { World } from "../world.ts";
 import type { WatchedKind } from "./watched-kind.ts";
 
 /** ClusterRoles that grant requesters their keys and tokens; reconciled by the requester's hash. */
-export function grantRoleKind(): WatchedKind<GrantRole> {
+export function grantRoleKind(): WatchedKind<GrantRole, World> {
   return {
     listOptions: { resource: resources.clusterRoles },
     parse: (raw) => onlyGrant(parseGrantRole(raw)),
@@ -35,7 +36,7 @@ export function grantRoleKind(): WatchedKind<GrantRole> {
 }
 
 /** The ClusterRoleBindings of {@link grantRoleKind}. */
-export function grantBindingKind(): WatchedKind<ObservedRoleBinding> {
+export function grantBindingKind(): WatchedKind<ObservedRoleBinding, World> {
   return {
     listOptions: { resource: resources.clusterRoleBindings },
     parse: (raw) => onlyGrant(parseRoleBinding(raw)),
@@ -50,7 +51,7 @@ function onlyGrant<T extends GrantRole | ObservedRoleBinding>(object: T): T | un
 
 function enqueue(
   { before, after }: Change<GrantRole | ObservedRoleBinding>,
-  enqueuer: Enqueuer,
+  enqueuer: CentralEnqueuer,
 ): void {
   const hashes = [before, after].flatMap((object) =>
     object === undefined ? [] : (hashInName(object) ?? []),
@@ -66,7 +67,11 @@ function enqueue(
  * Enqueues the grants of the requester who has taken over an object: they wait until no other
  * requester's grants name it.
  */
-function enqueueWaiting(grantedName: string, hashes: readonly Key[], enqueuer: Enqueuer): void {
+function enqueueWaiting(
+  grantedName: string,
+  hashes: readonly Key[],
+  enqueuer: CentralEnqueuer,
+): void {
   const { kind, name } = grantedObject(grantedName);
   const { keys, tokens } = enqueuer.stores;
   const object = kind === "OwnedAccessKey" ? keys.get(name) : tokens.get(name);
@@ -78,7 +83,7 @@ function enqueueWaiting(grantedName: string, hashes: readonly Key[], enqueuer: E
 function concernedNames(
   before: GrantRole | ObservedRoleBinding | undefined,
   after: GrantRole | ObservedRoleBinding | undefined,
-  { stores }: Enqueuer,
+  { stores }: CentralEnqueuer,
 ): ReadonlySet<string> {
   const [former, current] = [before, after].map((object) =>
     object === undefined || "rules" in object

@@ -4,10 +4,9 @@ import { keyOf, type Metadata, refOf } from "../../api/object.ts";
 import { parseLatchkeyMetadata } from "../../api/parse.ts";
 import { parseResourceQuota, type ObservedResourceQuota } from "../../api/resource-quota.ts";
 import { resources } from "../../api/resources.ts";
-import { clusterOfOutbox } from "../../domain/outbox/outbox-names.ts";
 import { isSame } from "../../domain/plan/merge-patch.ts";
 import { quotaRelief, type QuotaRelief } from "../../domain/sync/quota-relief.ts";
-import { syncIndexers } from "../../domain/sync/sync-objects.ts";
+import { syncIndexers, syncIndexes } from "../../domain/sync/sync-objects.ts";
 import {
   isPermitted,
   namesProject,
@@ -18,9 +17,7 @@ import {
 import type { Change } from "../../kube/informer/store.ts";
 import type { Enqueuer } from "../enqueuer.ts";
 import { failureAt } from "../failures.ts";
-import type { LeaderState } from "../memory.ts";
-import { enqueueCluster } from "../outbox-keys.ts";
-import { indexes } from "../stores.ts";
+import type { SyncState } from "../sync-state.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
 /** Namespaces: their project, and whether they accept copies. */
@@ -40,8 +37,6 @@ function enqueue({ before, after }: Change<Metadata>, enqueuer: Enqueuer): void 
   // Policies, Pod Security and webhooks select namespaces by labels, of which the store only keeps
   // Latchkey's own, so any change may end the cause of a rejection.
   if (before !== undefined && after !== undefined) retryRefused(name, enqueuer);
-  const cluster = clusterOfOutbox(name);
-  if (cluster !== undefined && concernsOutbox(before, after)) enqueueCluster(cluster, enqueuer);
   if (!concernsSync(before, after)) return;
   const states = [before, after].filter((namespace) => namespace !== undefined);
   for (const source of stores.sharedSecrets.values()) {
@@ -51,10 +46,10 @@ function enqueue({ before, after }: Change<Metadata>, enqueuer: Enqueuer): void 
     if (states.some((namespace) => isPermitted(source, namespace)))
       enqueuer.target(targetIn(name, source), "high");
   }
-  for (const { secret } of stores.sharedSecrets.by(indexes.namespace, name))
+  for (const { secret } of stores.sharedSecrets.by(syncIndexes.namespace, name))
     queues.sharedSecret.add(keyOf(secret.metadata), "high");
   for (const store of [stores.copies, stores.placeholders, stores.unmanagedSecrets]) {
-    for (const key of store.keysBy(indexes.namespace, name)) queues.copy.add(key, "high");
+    for (const key of store.keysBy(syncIndexes.namespace, name)) queues.copy.add(key, "high");
   }
 }
 
@@ -66,17 +61,6 @@ function concernsSync(before: Metadata | undefined, after: Metadata | undefined)
       sync: namespace.annotations[annotations.sync],
       from: namespace.annotations[annotations.syncFrom],
       allow: namespace.annotations[annotations.allowCopyKeys],
-      deleting: namespace.deletionTimestamp !== undefined,
-      uid: namespace.uid,
-    };
-  return !isSame(relevant(before), relevant(after));
-}
-
-/** Whether a change of a namespace affects the outbox in it. */
-function concernsOutbox(before: Metadata | undefined, after: Metadata | undefined): boolean {
-  const relevant = (namespace: Metadata | undefined): unknown =>
-    namespace && {
-      cluster: namespace.annotations[annotations.clusterUid],
       deleting: namespace.deletionTimestamp !== undefined,
       uid: namespace.uid,
     };
@@ -102,7 +86,7 @@ const accessRefusals: ReadonlySet<string> = new Set<Reason>(["AccessRejected", "
  * Retries all Secrets, Roles and RoleBindings of a namespace that the API server rejected: the
  * cause may have ended.
  */
-function retryRefused(namespace: string, leader: LeaderState): void {
+function retryRefused(namespace: string, leader: SyncState): void {
   retry(namespace, { words: "", secrets: Infinity, access: Infinity }, leader);
 }
 
@@ -110,14 +94,14 @@ function retryRefused(namespace: string, leader: LeaderState): void {
  * Retries as many of the objects that a quota rejected as now fit; objects that were rejected for
  * another reason keep their backoff.
  */
-function retryWithin(namespace: string, relief: QuotaRelief, leader: LeaderState): void {
+function retryWithin(namespace: string, relief: QuotaRelief, leader: SyncState): void {
   retry(namespace, { ...relief, words: quotaWords }, leader);
 }
 
 function retry(
   namespace: string,
   { words, secrets, access }: QuotaRelief & { readonly words: string },
-  leader: LeaderState,
+  leader: SyncState,
 ): void {
   const { queues, stores, memory } = leader;
   const targets =
@@ -131,7 +115,7 @@ function retry(
     access === 0
       ? []
       : stores.sharedSecrets
-          .by(indexes.namespace, namespace)
+          .by(syncIndexes.namespace, namespace)
           .filter(({ secret }) => refusalIn(secret.conditions)?.includes(words));
   for (const { secret } of sources.slice(0, access))
     queues.sharedSecret.retry(keyOf(secret.metadata));

@@ -1,4 +1,4 @@
-import { labels, outboxSecretType } from "../../api/names.ts";
+import { annotations, labels, outboxSecretType } from "../../api/names.ts";
 import { type Key, keyOf, type Metadata, refOf } from "../../api/object.ts";
 import { parseMetadata } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
@@ -22,14 +22,15 @@ import {
   type FailureVerdict,
   targetFailure,
 } from "../../domain/plan/failed-request.ts";
+import { isSame } from "../../domain/plan/merge-patch.ts";
 import { nothingToDo } from "../../domain/plan/plan.ts";
 import type { Change } from "../../kube/informer/store.ts";
 import { observedOutboxSecret } from "../../tokens/observed-data.ts";
 import { silentAfterMs } from "../../domain/outbox/cluster-obstacle.ts";
 import { heartbeatAgeMs } from "../cluster-agents.ts";
-import type { Enqueuer } from "../enqueuer.ts";
+import type { CentralEnqueuer } from "../central-enqueuer.ts";
 import { observeOutbox, shareOf } from "../observe-outbox.ts";
-import { enqueueNaming, enqueueOffered, sourcesAt } from "../outbox-keys.ts";
+import { enqueueCluster, enqueueNaming, enqueueOffered, sourcesAt } from "../outbox-keys.ts";
 import {
   type Answers,
   answerTo,
@@ -42,15 +43,17 @@ import type { Reconciler } from "../reconciler.ts";
 import { dataToWrite } from "../source-data.ts";
 import { indexes } from "../stores.ts";
 import type { World } from "../world.ts";
+import { namespaceKind } from "./namespace.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
 /**
  * Secrets in the outboxes of connected clusters: metadata and a digest of their data. Their type
  * tells them, which nobody can change: one that has lost its label is withdrawn like any other.
  */
-export function outboxKind({ digestOf }: KindContext): WatchedKind<ObservedOutboxSecret> {
+export function outboxKind({ digestOf }: KindContext): WatchedKind<ObservedOutboxSecret, World> {
   return {
     listOptions: { resource: resources.secrets, fieldSelector: `type=${outboxSecretType}` },
+    mayBeAt: ({ namespace = "" }) => clusterOfOutbox(namespace) !== undefined,
     parse(raw) {
       const { namespace = "" } = parseMetadata(raw);
       return clusterOfOutbox(namespace) === undefined
@@ -86,11 +89,39 @@ export function outboxKind({ digestOf }: KindContext): WatchedKind<ObservedOutbo
   };
 }
 
+/** Namespaces, of which some are outboxes. */
+export function centralNamespaceKind(options: KindContext): WatchedKind<Metadata, World> {
+  const kind = namespaceKind(options);
+  return {
+    ...kind,
+    enqueue(change, enqueuer) {
+      const { before, after } = change;
+      const cluster = clusterOfOutbox((after ?? before)?.name ?? "");
+      if (cluster !== undefined && concernsOutbox(before, after)) enqueueCluster(cluster, enqueuer);
+      kind.enqueue(change, enqueuer);
+    },
+  };
+}
+
+/** Whether a change of a namespace affects the outbox in it. */
+function concernsOutbox(before: Metadata | undefined, after: Metadata | undefined): boolean {
+  const relevant = (namespace: Metadata | undefined): unknown =>
+    namespace && {
+      cluster: namespace.annotations[annotations.clusterUid],
+      deleting: namespace.deletionTimestamp !== undefined,
+      uid: namespace.uid,
+    };
+  return !isSame(relevant(before), relevant(after));
+}
+
 function shareIn(metadata: Metadata): string {
   return shareOf(metadata.namespace ?? "", sourceOfOutbox(metadata)?.namespace ?? "");
 }
 
-function enqueue({ key, before, after }: Change<ObservedOutboxSecret>, enqueuer: Enqueuer): void {
+function enqueue(
+  { key, before, after }: Change<ObservedOutboxSecret>,
+  enqueuer: CentralEnqueuer,
+): void {
   enqueuer.queues.outbox.add(key, "high");
   for (const source of sourcesAt(refOf(key), [before, after], enqueuer.stores)) {
     const { metadata } = source.secret;
@@ -108,7 +139,7 @@ const roomAgainMs = 15_000;
  * Reconciles one Secret of an outbox with the offer of its source; and by the name of its
  * namespace, whether the agent of an outbox is reachable.
  */
-export const outboxReconciler: Reconciler = {
+export const outboxReconciler: Reconciler<World> = {
   queue: "outbox",
   workers: ({ writers }) => writers,
   decide(key, world, answers) {
@@ -118,6 +149,15 @@ export const outboxReconciler: Reconciler = {
       : decideSecret({ namespace, name }, world, answers);
   },
   judge,
+  reported(key, reported, { enqueuer, stores, log }) {
+    if (reported !== undefined)
+      log.info(
+        { controller: "outbox", object: key, reason: reported.reason, why: reported.message },
+        "writing the Secret of an outbox failed",
+      );
+    const existing = stores.outboxes.get(key);
+    for (const source of sourcesAt(refOf(key), [existing], stores)) enqueuer.status(source);
+  },
 };
 
 function judge(failed: FailedRequest, key: Key, { stores, clock }: World): FailureVerdict {

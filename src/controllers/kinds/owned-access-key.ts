@@ -21,7 +21,8 @@ import { unknownRoles } from "../../domain/scope/scope-roles.ts";
 import { indexedBy } from "../../domain/sync/sync-objects.ts";
 import type { Change, Indexer } from "../../kube/informer/store.ts";
 import { accessKeyCacheEntry } from "../../tokens/access-key.ts";
-import { type Enqueuer, valuesOf } from "../enqueuer.ts";
+import type { CentralEnqueuer } from "../central-enqueuer.ts";
+import { valuesOf } from "../enqueuer.ts";
 import { finalizeGranted, grantFailure, observeGrant, reportGranted } from "../grants.ts";
 import { failureAt } from "../failures.ts";
 import type { Answers, ReconcileDecision } from "../question.ts";
@@ -38,7 +39,7 @@ export const requesterIndexers: Readonly<Record<string, Indexer<{ readonly metad
   };
 
 /** OwnedAccessKeys, without their keys. */
-export function ownedAccessKeyKind(): WatchedKind<ObservedAccessKey> {
+export function ownedAccessKeyKind(): WatchedKind<ObservedAccessKey, World> {
   return {
     listOptions: { resource: resources.ownedAccessKeys },
     parse: accessKeyCacheEntry,
@@ -61,7 +62,7 @@ export function ownedAccessKeyKind(): WatchedKind<ObservedAccessKey> {
   };
 }
 
-function enqueue(change: Change<ObservedAccessKey>, enqueuer: Enqueuer): void {
+function enqueue(change: Change<ObservedAccessKey>, enqueuer: CentralEnqueuer): void {
   const { queues, stores } = enqueuer;
   const { key, before, after } = change;
   // Recording an expiry must not delay keys that expire now.
@@ -81,7 +82,7 @@ function claimedSecret({ metadata }: ObservedAccessKey): string | undefined {
 }
 
 /** ClusterRoles that the scope of a key may name as a role. */
-export function scopeRoleKind(): WatchedKind<ObservedRole> {
+export function scopeRoleKind(): WatchedKind<ObservedRole, World> {
   return {
     listOptions: { resource: resources.clusterRoles, labelSelector: labels.scopeRole },
     isReadOnly: true,
@@ -99,7 +100,7 @@ export function scopeRoleKind(): WatchedKind<ObservedRole> {
 const kind = "OwnedAccessKey";
 
 /** Reconciles an OwnedAccessKey: its status, its expiry and its finalization. */
-export const ownedAccessKeyReconciler: Reconciler = {
+export const ownedAccessKeyReconciler: Reconciler<World> = {
   queue: "key",
   workers: ({ workers }) => workers,
   decide,

@@ -37,10 +37,11 @@ import type { World } from "../world.ts";
  * Reconciles the grants of one requester, by hash. The keys and tokens that wait for the grant
  * report its failures.
  */
-export const requesterGrantReconciler: Reconciler = {
+export const requesterGrantReconciler: Reconciler<World> = {
   queue: "grant",
   workers: ({ workers }) => workers,
   decide,
+  reported: (hash, _, { enqueuer }) => enqueuer.requestedBy(hash),
 };
 
 function decide(hash: Key, world: World, answers: Answers): ReconcileDecision {

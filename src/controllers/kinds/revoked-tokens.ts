@@ -8,7 +8,7 @@ import {
   type RevokedTokensConfigMap,
 } from "../../domain/endpoint-token/revoked-tokens.ts";
 import type { Change } from "../../kube/informer/store.ts";
-import type { Enqueuer } from "../enqueuer.ts";
+import type { CentralEnqueuer } from "../central-enqueuer.ts";
 import type { ReconcileDecision } from "../question.ts";
 import { revokedTokensKey } from "../queues.ts";
 import type { Reconciler } from "../reconciler.ts";
@@ -18,7 +18,9 @@ import type { World } from "../world.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
 /** ConfigMaps with the revoked tokens, in Latchkey's own namespace; one key for all of them. */
-export function revokedTokensKind({ namespace }: KindContext): WatchedKind<RevokedTokensConfigMap> {
+export function revokedTokensKind({
+  namespace,
+}: KindContext): WatchedKind<RevokedTokensConfigMap, World> {
   return {
     listOptions: {
       resource: resources.configMaps,
@@ -49,7 +51,10 @@ export function parseRevokedTokens(raw: unknown): RevokedTokensConfigMap {
  * Enqueues the tokens whose entries arrived or left: their finalization waits for the entry. The
  * entries of a deleted ConfigMap are written again.
  */
-function enqueue({ before, after }: Change<RevokedTokensConfigMap>, enqueuer: Enqueuer): void {
+function enqueue(
+  { before, after }: Change<RevokedTokensConfigMap>,
+  enqueuer: CentralEnqueuer,
+): void {
   const { queues, stores } = enqueuer;
   if (after === undefined) noteLost(before?.entries ?? new Map(), enqueuer);
   queues.revokedTokens.add(revokedTokensKey, "high");
@@ -71,10 +76,11 @@ function enqueue({ before, after }: Change<RevokedTokensConfigMap>, enqueuer: En
 const paceMs = 100;
 
 /** Writes the decisions about tokens into the ConfigMaps; the tokens that wait report a failure. */
-export const revokedTokensReconciler: Reconciler = {
+export const revokedTokensReconciler: Reconciler<World> = {
   queue: "revokedTokens",
   workers: () => 1,
   decide: (_, world) => decide(world),
+  reported: (_, __, { enqueuer }) => enqueuer.pendingRevocations(),
 };
 
 function decide(world: World): ReconcileDecision {

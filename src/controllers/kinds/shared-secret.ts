@@ -1,10 +1,9 @@
-import { keyOf, type ObjectRef, refOf, type Key } from "../../api/object.ts";
+import { keyOf, refOf, type Key } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
 import { heldUntil, unconfirmedRemoval } from "../../domain/outbox/cluster-wait.ts";
 import { accessFailure, temporaryFailure } from "../../domain/plan/failed-request.ts";
 import { type FinalizationPhase, planStuckFinalization } from "../../domain/plan/finalization.ts";
 import { hasFinalizer } from "../../domain/plan/finalizer.ts";
-import { isSame } from "../../domain/plan/merge-patch.ts";
 import { nothingToDo, type Plan } from "../../domain/plan/plan.ts";
 import { revokeSteps } from "../../domain/shared-secret/access.ts";
 import {
@@ -16,112 +15,36 @@ import {
   planTermination,
 } from "../../domain/shared-secret/shared-secret.ts";
 import type { Source } from "../../domain/sync/copy.ts";
-import {
-  candidatesFor,
-  copyKeysOf,
-  requestsFor,
-  targetsOf,
-  copiesOf,
-} from "../../domain/sync/observed-target.ts";
-import { syncIndexers } from "../../domain/sync/sync-objects.ts";
+import { copiesOf } from "../../domain/sync/observed-target.ts";
 import type { SyncSummary } from "../../domain/sync/sync-summary.ts";
-import { isBeingDeleted, isFinalizing } from "../../domain/sync/obstacles.ts";
-import type { Change } from "../../kube/informer/store.ts";
-import { observedSource } from "../../tokens/observed-data.ts";
+import { isBeingDeleted } from "../../domain/sync/obstacles.ts";
 import { observeDerived } from "./derived-objects.ts";
 import { heartbeatAgeMs } from "../cluster-agents.ts";
 import { holdingClusters, reportedClusters } from "../cluster-status.ts";
-import type { Enqueuer } from "../enqueuer.ts";
 import { finalize } from "../finalization.ts";
 import { failureAt } from "../failures.ts";
-import type { LeaderState } from "../memory.ts";
 import { type Answers, answerTo, type Ask, type ReconcileDecision, isAsk } from "../question.ts";
 import { enqueueOutboxes, outboxSourceIndexers } from "../outbox-keys.ts";
 import type { Reconciler } from "../reconciler.ts";
-import { forgetRefresh, observeRefresh, type RefreshProgress } from "../refreshes.ts";
+import { forgetRefresh } from "../refreshes.ts";
 import type { World } from "../world.ts";
+import { sourceKind, startRefresh } from "./source.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
-/** SharedSecrets, with a digest of the data of their copies and without large data. */
-export function sharedSecretKind({ digestOf }: KindContext): WatchedKind<Source> {
+/** SharedSecrets in the central cluster, whose access is granted and whose status is written. */
+export function sharedSecretKind(context: KindContext): WatchedKind<Source, World> {
+  const kind = sourceKind(context);
   return {
-    listOptions: { resource: resources.sharedSecrets },
-    parse: (raw) => observedSource(raw, digestOf),
-    indexers: { ...syncIndexers.sharedSecrets, ...outboxSourceIndexers },
-    enqueue,
-    enqueueAll: ({ queues, stores, yielder }) =>
-      yielder.forEach(stores.sharedSecrets.values(), (source) => {
-        queues.sharedSecret.add(keyOf(source.secret.metadata), "low");
-        for (const target of targetsOf(source, stores)) queues.copy.add(keyOf(target), "low");
-      }),
+    ...kind,
+    indexers: { ...kind.indexers, ...outboxSourceIndexers },
+    enqueue(change, enqueuer) {
+      enqueuer.forgetDeleted(change.before?.secret, change.after?.secret);
+      kind.enqueue(change, enqueuer);
+      enqueueOutboxes(change, enqueuer);
+    },
     countedAs: ({ secret }) => secret,
     reconciler: sharedSecretReconciler,
   };
-}
-
-function enqueue(change: Change<Source>, enqueuer: Enqueuer): void {
-  const { key, before, after } = change;
-  const { queues, stores } = enqueuer;
-  queues.sharedSecret.add(key, "high");
-  enqueuer.forgetDeleted(before?.secret, after?.secret);
-  enqueueOutboxes(change, enqueuer);
-  if (!concernsCopies(before, after)) return;
-  for (const source of statesWithTargets(before, after)) {
-    const targets = targetsOf(source, stores);
-    const wanted = new Set(targets.map(keyOf));
-    for (const target of wanted)
-      queues.copy.add(target, stores.copies.has(target) ? "low" : "normal");
-    for (const target of targets) enqueueConflicting(source, target, enqueuer);
-    for (const copy of copyKeysOf(source, stores))
-      queues.copy.add(copy, wanted.has(copy) ? "low" : "normal");
-  }
-  // Those that are not permitted: any namespace may ask.
-  for (const request of requestsFor(refOf(key), stores)) queues.copy.add(request, "low");
-}
-
-/** The states whose targets differ: a change of the data alone does not change them. */
-function statesWithTargets(
-  before: Source | undefined,
-  after: Source | undefined,
-): readonly Source[] {
-  const states = [before, after].filter((state) => state !== undefined);
-  const [first, second] = states;
-  return first !== undefined && second !== undefined && haveSameTargets(first, second)
-    ? [second]
-    : states;
-}
-
-function haveSameTargets(before: Source, after: Source): boolean {
-  const [one, other] = [before.secret.metadata, after.secret.metadata];
-  return (
-    one.uid === other.uid &&
-    one.deletionTimestamp === other.deletionTimestamp &&
-    // Then its copies are withdrawn, also those that were written during its finalization.
-    isFinalizing(before) === isFinalizing(after) &&
-    isSame(before.options, after.options)
-  );
-}
-
-/** Enqueues the other SharedSecrets that sync to the target of this one. */
-function enqueueConflicting(
-  source: Source,
-  target: ObjectRef,
-  { queues, stores }: LeaderState,
-): void {
-  for (const { secret } of candidatesFor(target, stores)) {
-    if (secret.metadata.uid !== source.secret.metadata.uid)
-      queues.sharedSecret.add(keyOf(secret.metadata), "low");
-  }
-}
-
-/** Whether a change of a SharedSecret affects its copies. */
-function concernsCopies(before: Source | undefined, after: Source | undefined): boolean {
-  if (before === undefined || after === undefined) return true;
-  return (
-    before.digest !== after.digest ||
-    before.ownDigest !== after.ownDigest ||
-    !haveSameTargets(before, after)
-  );
 }
 
 const resource = resources.sharedSecrets;
@@ -130,7 +53,7 @@ const resource = resources.sharedSecrets;
  * Reconciles a SharedSecret: its access, its finalization and its status. Its copies are reconciled
  * by their own queue.
  */
-export const sharedSecretReconciler: Reconciler = {
+export const sharedSecretReconciler: Reconciler<World> = {
   queue: "sharedSecret",
   workers: ({ workers }) => workers,
   decide,
@@ -240,13 +163,6 @@ function observe(source: Source, world: World, answers: Answers): Observed | Ask
     ...reportedClusters(source, world),
     failure: failureAt("sharedSecret", keyOf(metadata), world),
   };
-}
-
-/** Starts the refresh of the targets of a source if it requests one; returns its progress. */
-export function startRefresh(source: Source, now: number, world: World): RefreshProgress {
-  const { stores } = world;
-  const targets = () => [...targetsOf(source, stores), ...copyKeysOf(source, stores).map(refOf)];
-  return observeRefresh(source, { targets, now }, world);
 }
 
 /**

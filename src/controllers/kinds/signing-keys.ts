@@ -10,19 +10,22 @@ import {
   newSigningKeys,
   rotationPatch,
 } from "../../tokens/signing-keys.ts";
-import type { Enqueuer } from "../enqueuer.ts";
+import type { CentralEnqueuer } from "../central-enqueuer.ts";
 import type { Reconciler } from "../reconciler.ts";
 import type { World } from "../world.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
 /** The Secret of the signing keys, in Latchkey's own namespace. */
-export function signingKeysKind({ namespace }: KindContext): WatchedKind<ObservedSigningKeys> {
+export function signingKeysKind({
+  namespace,
+}: KindContext): WatchedKind<ObservedSigningKeys, World> {
   return {
     listOptions: {
       resource: resources.secrets,
       namespace,
       fieldSelector: `metadata.name=${ownObjects.signingKeys}`,
     },
+    mayBeAt: (ref) => ref.namespace === namespace && ref.name === ownObjects.signingKeys,
     parse: parseSigningKeys,
     publishedIn: ["revoked", "roles"],
     enqueue: (_, enqueuer) => enqueue(enqueuer),
@@ -31,7 +34,7 @@ export function signingKeysKind({ namespace }: KindContext): WatchedKind<Observe
   };
 }
 
-function enqueue({ queues, stores }: Enqueuer): void {
+function enqueue({ queues, stores }: CentralEnqueuer): void {
   queues.signingKeys.add(signingKeysKey, "high");
   for (const { metadata } of stores.tokens.values()) queues.token.add(keyOf(metadata), "low");
 }
@@ -43,7 +46,7 @@ export const signingKeysKey: Key = "signing-keys";
  * Creates the signing keys if they do not exist, and rotates them by schedule and on request. An
  * invalid Secret is never overwritten: the create fails with AlreadyExists.
  */
-export const signingKeysReconciler: Reconciler = {
+export const signingKeysReconciler: Reconciler<World> = {
   queue: "signingKeys",
   workers: () => 1,
   decide(_, world) {

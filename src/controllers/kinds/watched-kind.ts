@@ -6,12 +6,12 @@ import type { ListOptions } from "../../kube/informer/list-options.ts";
 import type { InformerDeps } from "../../kube/informer/informer-options.ts";
 import type { Change, Codec, Indexer, ReadStore } from "../../kube/informer/store.ts";
 import type { DataDigest } from "../../tokens/data-digest.ts";
-import type { Enqueuer } from "../enqueuer.ts";
 import type { Reconciler } from "../reconciler.ts";
-import type { Stores } from "../stores.ts";
+import type { SyncStores } from "../sync-state.ts";
+import type { SyncWorld } from "../sync-world.ts";
 
 /** The context of the descriptors of kinds. */
-export interface KindContext extends NamespaceOptions {
+export interface KindContext<Stores extends SyncStores = SyncStores> extends NamespaceOptions {
   /** Latchkey's own namespace. */
   readonly namespace: string;
   readonly digestOf: DataDigest;
@@ -25,9 +25,9 @@ export type PublishedListName = "revoked" | "roles";
 /**
  * The descriptor of a watched kind: how its objects are parsed and indexed, and what a change
  * enqueues. The informer, its store, the event handlers, the initial enqueue of a leader and the
- * reconcile loop are built from it.
+ * reconcile loop are built from it. `W` is the world in which its changes are decided.
  */
-export interface WatchedKind<T> {
+export interface WatchedKind<T, W extends SyncWorld = SyncWorld> {
   readonly listOptions: ListOptions;
   /**
    * Parses an object from the API server into its stored form; undefined if it is not stored.
@@ -47,22 +47,40 @@ export interface WatchedKind<T> {
    * rights: a warning then says so, and a new leader waits for it for some seconds alone.
    */
   readonly isOptional?: boolean;
+  /** Whether an API server that does not serve the kind counts as one without such objects. */
+  readonly mayBeUnserved?: boolean;
+  /**
+   * Of Secrets: whether one at this place may be of the kind, so that it is read into its store
+   * although it is no copy.
+   */
+  readonly mayBeAt?: (ref: ObjectRef) => boolean;
   /** The lists of every replica that are made of objects of the kind. */
   readonly publishedIn?: readonly PublishedListName[];
   /** Enqueues the keys that a change affects. */
-  readonly enqueue: (change: Change<T>, enqueuer: Enqueuer) => void;
+  readonly enqueue: (change: Change<T>, enqueuer: W["enqueuer"]) => void;
   /** Enqueues the keys that all objects of the kind affect, for a new leader. */
-  readonly enqueueAll?: (enqueuer: Enqueuer) => Promise<void>;
+  readonly enqueueAll?: (enqueuer: W["enqueuer"]) => Promise<void>;
   /** Returns what metrics count of an object. */
   readonly countedAs?: (object: T) => CountedObject;
-  readonly reconciler?: Reconciler;
+  readonly reconciler?: Reconciler<W>;
 }
 
 /**
  * Watches a kind and returns its store; with `from`, in another API server, which may be away for
  * days: unlike for an optional kind, no leader waits, and the caller says that it is not heard.
  */
-export type Watch = <T>(kind: WatchedKind<T>, from?: InformerDeps) => ReadStore<T>;
+export type Watch<W extends SyncWorld = SyncWorld> = <T>(
+  kind: WatchedKind<T, W>,
+  from?: InformerDeps,
+) => ReadStore<T>;
+
+/** What a process that reconciles watches. */
+export interface Watched<W extends SyncWorld = SyncWorld> {
+  /** Watches all kinds and returns their stores. */
+  readonly kinds: (context: KindContext<W["stores"]>, watch: Watch<W>) => W["stores"];
+  /** Reconcilers of keys that belong to no watched kind. */
+  readonly reconcilers: readonly Reconciler<W>[];
+}
 
 /** What metrics count: objects by their conditions, and the targets and the expiry in a status. */
 export interface CountedObject {

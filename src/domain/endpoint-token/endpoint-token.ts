@@ -10,7 +10,7 @@ import { conditionEvents } from "../plan/events.ts";
 import { addFinalizer, hasFinalizer } from "../plan/finalizer.ts";
 import { requeueAt, nothingToDo, type Plan, deleteWrite, statusWrites } from "../plan/plan.ts";
 import { narrows } from "../scope/narrows.ts";
-import { type TokenClaims, tokenClaims, tokenLength } from "./token-claims.ts";
+import { type SignedToken, type TokenClaims, tokenClaims, tokenLength } from "./token-claims.ts";
 import {
   type ObservedEndpointToken,
   expiredConditions,
@@ -37,12 +37,6 @@ export type EndpointTokenDecision =
       readonly endsAt: number;
       readonly otherwise: Plan;
     };
-
-/** A signed token and the kid of its signing key. */
-export interface SignedToken {
-  readonly token: SecretText;
-  readonly kid: string;
-}
 
 const resource = resources.endpointTokens;
 const secondMs = 1000;

@@ -2,6 +2,7 @@ import type { EndpointToken } from "../../api/endpoint-token.ts";
 import { group } from "../../api/names.ts";
 import type { RequesterAnnotations } from "../../api/requester.ts";
 import { type Scope, writeScope } from "../../api/scope.ts";
+import type { SecretText } from "../../api/secret-text.ts";
 import { isSystemName } from "../requester/requester.ts";
 
 /** The private claim of a direct token. */
@@ -28,6 +29,12 @@ export interface TokenClaims {
   readonly jti: string;
   readonly groups: readonly string[];
   readonly [group]: ServiceClaim;
+}
+
+/** A signed token and the kid of its signing key. */
+export interface SignedToken {
+  readonly token: SecretText;
+  readonly kid: string;
 }
 
 /** Issuer, audience, times (milliseconds since the epoch), and the scopes of parent keys. */

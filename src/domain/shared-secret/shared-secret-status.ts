@@ -1,8 +1,6 @@
 import type { ConditionUpdate, Reason } from "../../api/conditions.ts";
 import { annotations } from "../../api/names.ts";
 import { keyOf } from "../../api/object.ts";
-import { recordAt, stringAt } from "../../api/parse.ts";
-import type { SharedSecret } from "../../api/shared-secret.ts";
 import { applyFailureSentence, reconciling, stalled } from "../plan/conditions.ts";
 import type { ReportedFailure } from "../plan/failure-history.ts";
 import { withheldText } from "../sync/copy-metadata.ts";
@@ -226,24 +224,5 @@ export function sharedSecretCounts({
         ? {}
         : { clusters: clusters.clusters }),
     },
-  };
-}
-
-/** The refresh that a SharedSecret requests, and the last one in its status. */
-interface RefreshRequest {
-  readonly requested?: string;
-  readonly refreshed?: string;
-}
-
-/** Characters of `refresh-now` that count; the status contains as many. */
-const longestValue = 256;
-
-/** Reads the annotation `refresh-now` and the status of a SharedSecret. */
-export function refreshRequestOf({ metadata, status }: SharedSecret): RefreshRequest {
-  const requested = metadata.annotations[annotations.refreshNow]?.slice(0, longestValue);
-  const refreshed = stringAt(recordAt(status, "sync"), "refreshed");
-  return {
-    ...(requested === undefined ? {} : { requested }),
-    ...(refreshed === undefined ? {} : { refreshed }),
   };
 }

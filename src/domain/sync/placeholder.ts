@@ -6,7 +6,7 @@ import {
   type Marks,
   type ObjectRef,
 } from "../../api/object.ts";
-import { isSecretKey } from "../shared-secret/data-values.ts";
+import { isSecretKey } from "../../api/data-key.ts";
 import { quoted } from "../report-object.ts";
 import { optionItems } from "./option-items.ts";
 

@@ -1,5 +1,5 @@
 import { annotations } from "../../api/names.ts";
-import { isDataKey, isSecretKey } from "../shared-secret/data-values.ts";
+import { isDataKey, isSecretKey } from "../../api/data-key.ts";
 import { quoted } from "../report-object.ts";
 import { optionItems } from "./option-items.ts";
 

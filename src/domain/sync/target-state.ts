@@ -5,7 +5,7 @@
  *
  * 1. What is asked for: sync-options.ts reads the annotations of a SharedSecret, with the help of
  *    option-items.ts, copy-metadata.ts and sync-format.ts; placeholder.ts reads what a Secret asks
- *    for.
+ *    for, and refresh-request.ts which refresh was asked for and done.
  * 2. What exists: copy.ts has a SharedSecret and a Secret as they are in memory, and the manifests
  *    of copies.
  * 3. Who permits it: obstacles.ts names what keeps a namespace from having a copy, on both sides.

@@ -24,7 +24,12 @@ async function setup(
     return reported && `${reported.reason} ${reported.message}`;
   };
   const refuse = () =>
-    noteFailure("copy", "pay/db", { kind: "refused", reason: "Forbidden", message: "no" }, world);
+    noteFailure(
+      copyReconciler,
+      "pay/db",
+      { kind: "refused", reason: "Forbidden", message: "no" },
+      world,
+    );
   return {
     ...{ ...found, failure, refuse },
     failures: world.memory.failures.copy,

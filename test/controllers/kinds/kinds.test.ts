@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { annotations, cleanupFinalizer, labels } from "../../../src/api/names.ts";
 import { recordAt } from "../../../src/api/parse.ts";
 import { endFailure, noteFailure } from "../../../src/controllers/failures.ts";
+import { copyReconciler } from "../../../src/controllers/kinds/copy.ts";
 import { requesterHash } from "../../../src/domain/grants/granted-names.ts";
 import {
   projectNamespace,
@@ -465,8 +466,8 @@ describe("a rejected object of a namespace", () => {
       ],
     });
     for (const target of ["pay/a", "pay/b", "play/d"])
-      noteFailure("copy", target, refused("exceeded quota: few"), found.world);
-    noteFailure("copy", "pay/c", refused("denied by policy"), found.world);
+      noteFailure(copyReconciler, target, refused("exceeded quota: few"), found.world);
+    noteFailure(copyReconciler, "pay/c", refused("denied by policy"), found.world);
     return found;
   }
 
@@ -501,7 +502,7 @@ describe("a rejected object of a namespace", () => {
 
   test("is not retried after it was written", async () => {
     const { modified, world, enqueued } = await refusedIn();
-    for (const name of ["a", "b"]) endFailure("copy", `pay/${name}`, world);
+    for (const name of ["a", "b"]) endFailure(copyReconciler, `pay/${name}`, world);
     modified("resourcequotas", quota("9", "5"));
     expect(enqueued()).toEqual(["sharedSecret pay/own retried"]);
     expect(world.memory.failures.copy.size).toBe(2);

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { annotations, apiVersion, labels } from "../../../src/api/names.ts";
 import { parseConditions, recordAt } from "../../../src/api/parse.ts";
 import { noteFailure } from "../../../src/controllers/failures.ts";
+import { copyReconciler } from "../../../src/controllers/kinds/copy.ts";
 import { sharedSecretReconciler } from "../../../src/controllers/kinds/shared-secret.ts";
 import { derivedName } from "../../../src/domain/shared-secret/derived-role.ts";
 import { refusal, type Request } from "../../support/fake-client.ts";
@@ -57,7 +58,7 @@ describe("a reconcile of a SharedSecret", () => {
       secrets: [rawCopy("db", "a"), rawObject({ namespace: "b", name: "db" })],
     });
     const failure = { kind: "refused", reason: "Forbidden", message: "exceeded quota" } as const;
-    noteFailure("copy", "c/db", failure, world);
+    noteFailure(copyReconciler, "c/db", failure, world);
     expect(await reconcile()).toEqual({ kind: "done" });
     expect(status()).toMatchObject({
       sync: {

@@ -1,6 +1,6 @@
 import { requesterPolicies, sharePolicies } from "../../../api/names.ts";
 import type { ReportItem } from "../../../api/report.ts";
-import { readPolicy } from "../../../authn/guarding-policies.ts";
+import { readPolicy } from "../../../policies/guarding-policies.ts";
 import {
   type GuardingPolicy,
   guardingPolicies,

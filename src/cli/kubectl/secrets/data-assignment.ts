@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { isDataKey } from "../../../domain/shared-secret/data-values.ts";
+import { isDataKey } from "../../../api/data-key.ts";
 import { UsageError } from "../../../runtime/config-values.ts";
 
 /** Where the value of a data key comes from. */

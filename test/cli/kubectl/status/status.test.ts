@@ -93,7 +93,7 @@ async function seen(objects: readonly Generated[]) {
     (listed[one.resource.plural] ??= []).push(raw);
     const conditions = parseConditions(raw.status);
     const after = { metadata: parseMetadata(raw), conditions, status: { ...raw.status } };
-    counts.record({ resource: one.resource, after, enqueue: () => undefined });
+    counts.record({ resource: one.resource, after });
   }
   const { stdout } = await runCommand({
     command: "status",

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { PolicyGuard } from "../../src/authn/policy-guard.ts";
+import { PolicyGuard } from "../../src/policies/policy-guard.ts";
 import { connectedPolicies } from "../../src/domain/gateway/connected-policy.ts";
 import { KubeError } from "../../src/kube/client/kube-error.ts";
 import { shippedPolicy } from "../support/connected-policies.ts";
