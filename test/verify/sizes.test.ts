@@ -111,7 +111,7 @@ describe.skipIf(!hasDedicatedClusters)(`a controller with a heap of ${heapMB} MB
           await put(`unsynced-${index}`);
       }),
     );
-    await settled(controller);
+    await settled(controller, 400_000);
     expect((await fetch(`${controller.url}/readyz`)).status).toBe(200);
   });
 
