@@ -6,7 +6,9 @@ import { readEnvironment } from "./runtime/environment.ts";
 import type { ServerProcess } from "./runtime/run-process.ts";
 
 const server: ServerProcess = {
-  ...{ clock, random: Math.random, signals: process },
+  clock,
+  random: Math.random,
+  signals: process,
   exit: (code) => process.exit(code),
 };
 

@@ -66,9 +66,14 @@ export function handWritten(name: string): string {
 
 function metadataOf({ name, description }: Chart, version: string): Manifest {
   return {
-    ...{ apiVersion: "v2", name, description, type: "application", version },
+    apiVersion: "v2",
+    name,
+    description,
+    type: "application",
+    version,
     // `-0` admits versions with a suffix.
-    ...{ appVersion: version, kubeVersion: `>=1.${oldestMinor}.0-0` },
+    appVersion: version,
+    kubeVersion: `>=1.${oldestMinor}.0-0`,
     annotations: { "artifacthub.io/license": "Apache-2.0" },
   };
 }
@@ -112,7 +117,8 @@ function documentOf(chart: Chart, manifest: Manifest): string {
 function withName({ name }: Value): (hole: Hole) => Hole {
   const named = (text: string): string => text.replaceAll("VALUE", `.Values.${name}`);
   return ({ path, text, when }) => ({
-    ...{ path, text: named(text) },
+    path,
+    text: named(text),
     ...(when !== undefined && { when: named(when) }),
   });
 }

@@ -35,28 +35,40 @@ const managementWebhookOptions: OptionTable = Object.fromEntries(
 );
 
 const controller: Process = {
-  ...{ key: "controller", name: "latchkey-controller", options: controllerOptions },
+  key: "controller",
+  name: "latchkey-controller",
+  options: controllerOptions,
   server: { address: "issuer-address", clients: "the issuer's public keys" },
 };
 const webhook: Process = {
-  ...{ key: "webhook", name: "latchkey-webhook", options: managementWebhookOptions },
+  key: "webhook",
+  name: "latchkey-webhook",
+  options: managementWebhookOptions,
   server: { address: "webhook-address", clients: "kube-apiserver" },
 };
 const gateway: Process = {
-  ...{ key: "gateway", name: "latchkey-gateway", options: gatewayOptions },
+  key: "gateway",
+  name: "latchkey-gateway",
+  options: gatewayOptions,
   server: { address: "gateway-address", clients: "clients with access keys" },
 };
 const directEndpoint: Process = {
-  ...{ key: "directEndpoint", name: "latchkey-direct-endpoint", options: directEndpointOptions },
+  key: "directEndpoint",
+  name: "latchkey-direct-endpoint",
+  options: directEndpointOptions,
   server: { address: "endpoint-address", clients: "clients with direct tokens" },
 };
 const directAuthorizer: Process = {
-  ...{ key: "directAuthorizer", name: "latchkey-direct-authorizer", options: webhookOptions },
+  key: "directAuthorizer",
+  name: "latchkey-direct-authorizer",
+  options: webhookOptions,
   server: { address: "webhook-address", clients: "kube-apiserver" },
 };
 
 const clusterAgent: Process = {
-  ...{ key: "clusterAgent", name: "latchkey-cluster-agent", options: clusterAgentOptions },
+  key: "clusterAgent",
+  name: "latchkey-cluster-agent",
+  options: clusterAgentOptions,
 };
 
 /** The charts of Latchkey, from the objects of config/. */

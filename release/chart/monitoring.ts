@@ -16,11 +16,15 @@ const runbooks = "docs/runbooks.md";
 /** The objects that scrape the processes, and their fields with the ports. */
 const monitors = [
   {
-    ...{ key: "serviceMonitor", object: `ServiceMonitor ${name}`, field: "endpoints" },
+    key: "serviceMonitor",
+    object: `ServiceMonitor ${name}`,
+    field: "endpoints",
     help: "Create a ServiceMonitor, which requires the CRDs of the Prometheus Operator; label the namespace of Prometheus `metrics=enabled`",
   },
   {
-    ...{ key: "podMonitor", object: `PodMonitor ${name}`, field: "podMetricsEndpoints" },
+    key: "podMonitor",
+    object: `PodMonitor ${name}`,
+    field: "podMetricsEndpoints",
     help: "Create a PodMonitor in place of the ServiceMonitor, for a Prometheus that selects pods",
   },
 ] as const;
@@ -32,7 +36,9 @@ export function monitoringParts(
 ): readonly Part[] {
   const scraped = kustomize("prometheus");
   const part = (key: string, source: readonly Manifest[], directory = "prometheus"): Part => ({
-    ...{ directory, source, when: `.Values.${key}.enabled` },
+    directory,
+    source,
+    when: `.Values.${key}.enabled`,
   });
   return [
     part("serviceMonitor", scraped),
@@ -58,7 +64,8 @@ function prometheusRule(groups: "all" | "connected"): Manifest {
   const isIncluded = (group: unknown): boolean =>
     groups === "all" || stringAt(group, "name") === name;
   return {
-    ...{ apiVersion: "monitoring.coreos.com/v1", kind: "PrometheusRule" },
+    apiVersion: "monitoring.coreos.com/v1",
+    kind: "PrometheusRule",
     metadata: { name, namespace: "latchkey-system", labels: { "app.kubernetes.io/name": name } },
     spec: { groups: all.filter(isIncluded) },
   };
@@ -113,7 +120,8 @@ function labelsOf(key: string, object: string): Value {
   const path = ["metadata", "labels", "+"];
   const own = { "app.kubernetes.io/name": { not: {} } };
   return {
-    ...{ name: `${key}.labels`, initial: {} },
+    name: `${key}.labels`,
+    initial: {},
     schema: { type: "object", additionalProperties: { type: "string" }, properties: own },
     help: "More labels of the object, by which Prometheus selects it, such as `release: prometheus`",
     holes: { [object]: [{ path, text: "{{- toYaml VALUE | nindent @ }}", when: "VALUE" }] },

@@ -45,8 +45,12 @@ export function processValues(process: Process, deployment: Manifest): readonly 
   const pod = recordAt(recordAt(spec, "template"), "spec");
   const [container] = listAt(pod, "containers");
   const replicas: Place = {
-    ...{ field: "replicas", at: ["spec", "replicas"], text: scalar },
-    ...{ initial: spec["replicas"], schema: count, help: "Number of pods" },
+    field: "replicas",
+    at: ["spec", "replicas"],
+    text: scalar,
+    initial: spec["replicas"],
+    schema: count,
+    help: "Number of pods",
   };
   const places = [replicas, ...containerPlaces(process, container), ...podPlaces(pod)];
   return [
@@ -56,7 +60,8 @@ export function processValues(process: Process, deployment: Manifest): readonly 
       process,
       portOf(container, (name) => name === "http"),
       {
-        ...{ field: "httpPort", flag: "http-address" },
+        field: "httpPort",
+        flag: "http-address",
         help: "Port at which the container serves metrics and health",
       },
     ),
@@ -92,22 +97,32 @@ function containerPlaces(process: Process, container: unknown): readonly Place[]
   const flags = stringAt(variable, "value") ?? "";
   return [
     {
-      ...{ field: "options", at: [...inContainer, "args", "+"] },
+      field: "options",
+      at: [...inContainer, "args", "+"],
       text: '{{- include "latchkey.options" VALUE | trim | nindent @ }}',
-      ...{ when: "VALUE", initial: {}, schema: optionsSchema(process) },
+      when: "VALUE",
+      initial: {},
+      schema: optionsSchema(process),
       help: "Options by their names without dashes, such as `log-level: debug`",
     },
     {
-      ...{ field: "extraEnv", at: [...inContainer, "env", "+"], initial: [], schema: list },
+      field: "extraEnv",
+      at: [...inContainer, "env", "+"],
+      initial: [],
+      schema: list,
       help: "More environment variables, as in a container",
     },
     {
-      ...{ field: "resources", at: [...inContainer, "resources"], text: block },
-      ...{ initial: recordAt(container, "resources"), schema: { type: "object" } },
+      field: "resources",
+      at: [...inContainer, "resources"],
+      text: block,
+      initial: recordAt(container, "resources"),
+      schema: { type: "object" },
       help: "Requests and limits; set `heapMegabytes` with the memory limit",
     },
     {
-      ...{ field: "heapMegabytes", at: [...inContainer, "env", "NODE_OPTIONS", "value"] },
+      field: "heapMegabytes",
+      at: [...inContainer, "env", "NODE_OPTIONS", "value"],
       text: flags.replace(/=\d+/, `=${scalar}`),
       initial: Number(/--max-old-space-size=(\d+)/.exec(flags)?.[1]),
       schema: { type: "integer", minimum: 64 },
@@ -121,38 +136,63 @@ function podPlaces(pod: Manifest): readonly Place[] {
   const metadata: Path = ["spec", "template", "metadata"];
   return [
     {
-      ...{ field: "hostNetwork", at: [...inPod, "+"] },
+      field: "hostNetwork",
+      at: [...inPod, "+"],
       text: "hostNetwork: true\ndnsPolicy: ClusterFirstWithHostNet",
-      ...{ when: "VALUE", initial: false, schema: { type: "boolean" } },
+      when: "VALUE",
+      initial: false,
+      schema: { type: "boolean" },
       help: "Run in the network of the node; give `port` and `httpPort` numbers that are free there, and label the namespace `pod-security.kubernetes.io/enforce: privileged`",
     },
     {
-      ...{ field: "nodeSelector", at: [...inPod, "nodeSelector"], initial: {}, schema: map },
+      field: "nodeSelector",
+      at: [...inPod, "nodeSelector"],
+      initial: {},
+      schema: map,
       help: "Labels of the nodes that pods may run on",
     },
     {
-      ...{ field: "tolerations", at: [...inPod, "tolerations"], initial: [], schema: list },
+      field: "tolerations",
+      at: [...inPod, "tolerations"],
+      initial: [],
+      schema: list,
       help: "Taints of nodes that pods tolerate",
     },
     {
-      ...{ field: "affinity", at: [...inPod, "affinity"], initial: {} },
-      ...{ schema: { type: "object" }, help: "Affinity of pods" },
+      field: "affinity",
+      at: [...inPod, "affinity"],
+      initial: {},
+      schema: { type: "object" },
+      help: "Affinity of pods",
     },
     {
-      ...{ field: spread, at: [...inPod, spread], initial: pod[spread], schema: list },
+      field: spread,
+      at: [...inPod, spread],
+      initial: pod[spread],
+      schema: list,
       help: "How pods spread over nodes and zones",
     },
     {
-      ...{ field: "priorityClassName", at: [...inPod, "priorityClassName"] },
-      ...{ text: "{{ VALUE | quote }}", when: "VALUE", initial: "", schema: text },
+      field: "priorityClassName",
+      at: [...inPod, "priorityClassName"],
+      text: "{{ VALUE | quote }}",
+      when: "VALUE",
+      initial: "",
+      schema: text,
       help: "PriorityClass of pods, such as `system-cluster-critical`",
     },
     {
-      ...{ field: "podAnnotations", at: [...metadata, "annotations"], initial: {}, schema: map },
+      field: "podAnnotations",
+      at: [...metadata, "annotations"],
+      initial: {},
+      schema: map,
       help: "Annotations of pods",
     },
     {
-      ...{ field: "podLabels", at: [...metadata, "labels", "+"], initial: {}, schema: moreLabels },
+      field: "podLabels",
+      at: [...metadata, "labels", "+"],
+      initial: {},
+      schema: moreLabels,
       help: "More labels of pods",
     },
   ];
@@ -161,17 +201,24 @@ function podPlaces(pod: Manifest): readonly Place[] {
 function valuesOfOthers({ key, name }: Process): readonly Value[] {
   return [
     valueOf(key, `ServiceAccount ${name}`, {
-      ...{ field: "serviceAccount.annotations", at: ["metadata", "annotations"], initial: {} },
-      ...{ schema: map, help: "Annotations of the ServiceAccount" },
+      field: "serviceAccount.annotations",
+      at: ["metadata", "annotations"],
+      initial: {},
+      schema: map,
+      help: "Annotations of the ServiceAccount",
     }),
     {
-      ...{ name: `${key}.podDisruptionBudget.enabled`, initial: true },
+      name: `${key}.podDisruptionBudget.enabled`,
+      initial: true,
       schema: { type: "boolean" },
       help: "Whether a PodDisruptionBudget limits how many pods are evicted at a time",
     },
     valueOf(key, `PodDisruptionBudget ${name}`, {
-      ...{ field: "podDisruptionBudget.maxUnavailable", at: ["spec", "maxUnavailable"] },
-      ...{ text: scalar, initial: 1, schema: numberOrPercentage },
+      field: "podDisruptionBudget.maxUnavailable",
+      at: ["spec", "maxUnavailable"],
+      text: scalar,
+      initial: 1,
+      schema: numberOrPercentage,
       help: "How many pods may be evicted at a time: a number or a percentage",
     }),
   ];
@@ -197,7 +244,10 @@ function listening(
     },
   ];
   return {
-    ...{ name: `${key}.${field}`, initial: found.number, schema: port, help },
+    name: `${key}.${field}`,
+    initial: found.number,
+    schema: port,
+    help,
     holes: { [`Deployment ${name}`]: holes },
   };
 }
@@ -210,7 +260,8 @@ function servedPort(
 ): Value {
   const found = portOf(container, (name) => name !== "http");
   return listening(process, found, {
-    ...{ field: "port", flag: address },
+    field: "port",
+    flag: address,
     help: `Port at which the container serves ${clients}; the port of the Service stays 443`,
   });
 }

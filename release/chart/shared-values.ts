@@ -198,7 +198,8 @@ function subjectValues(name: keyof typeof boundRoles, purpose: string): readonly
     { name: `${name}.users`, initial: [], schema: names, help: `Users who ${may}` },
     { name: `${name}.groups`, initial: [], schema: names, help: `Groups whose members ${may}` },
     {
-      ...{ name: `${name}.serviceAccounts`, initial: [] },
+      name: `${name}.serviceAccounts`,
+      initial: [],
       schema: { type: "array", items: account },
       help: `ServiceAccounts that ${may}, each with \`namespace\` and \`name\``,
     },

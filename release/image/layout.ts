@@ -59,9 +59,13 @@ export function writeLayout(directory: string, content: ImageContent): WrittenIm
     });
     const mediaType = `${oci}.manifest.v1+json`;
     const manifest = write(mediaType, {
-      ...{ schemaVersion: 2, mediaType, config },
+      schemaVersion: 2,
+      mediaType,
+      config,
       layers: layers.map(({ digest, size }) => ({
-        ...{ mediaType: `${oci}.layer.v1.tar+gzip`, digest, size },
+        mediaType: `${oci}.layer.v1.tar+gzip`,
+        digest,
+        size,
       })),
     });
     return { ...manifest, platform };

@@ -182,7 +182,8 @@ export class GuardedNamespaces implements RequestLocations {
     const informer = new Informer<ProjectLabels>(
       {
         listOptions: {
-          ...{ resource: resources.namespaces, metadataOnly: true },
+          resource: resources.namespaces,
+          metadataOnly: true,
           labelSelector: labels.project,
         },
         parse: projectLabels,

@@ -145,7 +145,8 @@ export class Certificates {
     const plan = planCertificates<ServerCertificates, ValidSecret>(
       {
         secret: stored ?? { kind: "missing" },
-        ...{ inUse: this.#inUse.certificates, ca: this.#inUse.ca },
+        inUse: this.#inUse.certificates,
+        ca: this.#inUse.ca,
         published: bundles && {
           bundles: bundles.length,
           fingerprints: caFingerprints(bundles.join("\n")),

@@ -75,7 +75,13 @@ export function assembleController(
   const controller = createController(centralProgram(options, clock), {
     clientOf: (queue) => (queue === "copy" || queue === "outbox" ? copyClient : client),
     listWatch: createListWatch(rest, clock),
-    ...{ yielder, events, recovery, clock, random, log, metrics },
+    yielder,
+    events,
+    recovery,
+    clock,
+    random,
+    log,
+    metrics,
   });
 
   let followed = Promise.resolve();
@@ -92,7 +98,11 @@ export function assembleController(
       new Certificates("issuer", names, {
         client: ownClient,
         listWatch: createListWatch(ownTransport, clock),
-        ...{ clock, yielder, random, log, metrics },
+        clock,
+        yielder,
+        random,
+        log,
+        metrics,
       }),
     policies: policyReport(namespace, { client: ownClient, clock, log, metrics }),
     async close() {

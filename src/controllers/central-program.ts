@@ -20,9 +20,13 @@ export function centralProgram(options: ControllerOptions, clock: PassiveClock):
       const { stores } = state;
       const { plural } = resources.ownedAccessKeys;
       return {
-        ...{ ...state, options, enqueuer: new CentralEnqueuer(state, yielder) },
+        ...state,
+        options,
+        enqueuer: new CentralEnqueuer(state, yielder),
         keyResolver: createKeyResolver({
-          ...{ keys: stores.keys, policies: stores.requesterPolicies, config: options },
+          keys: stores.keys,
+          policies: stores.requesterPolicies,
+          config: options,
         }),
         keysAsOf: () =>
           (watches().find(({ resource }) => resource === plural)?.openedAt ?? 0) * 1000,

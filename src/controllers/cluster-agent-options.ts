@@ -55,7 +55,10 @@ export const clusterAgentOptions = {
       "the agent counts only the time for which it runs; if unset, copies stay",
     parse: optional(duration({ unit: second, least: 3600 })),
   },
-  ...{ leaseDuration, renewDeadline, retryPeriod, workers },
+  leaseDuration,
+  renewDeadline,
+  retryPeriod,
+  workers,
   writeConcurrency: {
     ...controllerOptions.writeConcurrency,
     help: "maximum number of concurrent requests for copies",

@@ -177,7 +177,11 @@ async function runLoops<W extends SyncWorld>(
         queue: queues[queue],
         reconcile: (key) =>
           reconcile(key, { reconciler, world }, (request) => send(request, sending)),
-        ...{ workers, signal, clock, yielder, log },
+        workers,
+        signal,
+        clock,
+        yielder,
+        log,
         metrics: controllerMetrics(controllers[queue], workers, metrics),
       });
     }),

@@ -27,7 +27,11 @@ export function failedRequest(error: KubeError, isWrite: boolean): FailedRequest
   const isNamespaceMissing =
     code === "NotFound" && message.startsWith("POST ") && objectName !== undefined;
   return {
-    ...{ code, reason, message: explanation, requestMessage: message, isWrite },
+    code,
+    reason,
+    message: explanation,
+    requestMessage: message,
+    isWrite,
     isRefusal: isRefusal(error),
     isRejection: isRejection(error),
     isTooLarge: isTooLarge(error),

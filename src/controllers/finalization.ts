@@ -78,7 +78,10 @@ function observePhase(
   const reviews = grantees
     .slice(0, mostReviews)
     .map((grantee): Extract<Question, { do: "review" }> => ({
-      ...{ do: "review", resource, ref, grantee },
+      do: "review",
+      resource,
+      ref,
+      grantee,
     }));
   const isStillHonoured = reviews.some((review) => answerTo(review, answers)?.isHonoured === true);
   return askFor(reviews, answers) ?? finalizationPhase({ ...facts, isStillHonoured });

@@ -65,7 +65,10 @@ export function finalizeGranted(
   const resource = grantedResources[kind];
   const { named } = observeGrant({ kind, name: metadata.name }, requester, world.stores);
   const deleting = {
-    ...{ resource, ref: metadata, grantsStand: named, grantees: granteesOf(requester) },
+    resource,
+    ref: metadata,
+    grantsStand: named,
+    grantees: granteesOf(requester),
     settleMs: world.options.grantSettleTime,
     plan(observed: FinalizationPhase, now: number): Plan {
       const phase =

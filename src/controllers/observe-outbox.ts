@@ -43,7 +43,11 @@ export function observeOutbox(target: Target, { stores, options }: OutboxWorld):
   const source = sourceAt(target, { existing, unknown: reported.unknown }, stores);
   const share = shareOf(target.namespace, source?.secret.metadata.namespace ?? "");
   return {
-    ...{ target, existing, cluster, reported, source },
+    target,
+    existing,
+    cluster,
+    reported,
+    source,
     isTerminating: namespace === undefined || namespace.deletionTimestamp !== undefined,
     usage: {
       bytes: stores.outboxes.sizeBy(indexes.namespace, target.namespace),

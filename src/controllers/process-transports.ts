@@ -81,7 +81,10 @@ export function newElection(
   const transport = transports.open(1, { timeoutMs: lease.times.renewDeadline / 2 });
   return new LeaderElection({
     client: createClient(transport, fieldManager),
-    ...{ clock, random, log, ...lease },
+    clock,
+    random,
+    log,
+    ...lease,
     leading: metrics.gauge("leader_election_master_status", { name }),
     lease: { namespace, name },
     onRestored: () => recovery.restarted(),

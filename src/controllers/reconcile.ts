@@ -96,9 +96,17 @@ export function beginAttempt<W extends SyncWorld>(
   context: ReconcileContext<W>,
 ): ReconcileAttempt {
   const attempt: ReconcileAttempt = {
-    ...{ key, phase: "asking", answers: new Map(), decisions: 0 },
-    ...{ plan: nothingToDo, step: 0, slots: [], open: 0, written: new Map() },
-    ...{ verdict: { result: nothingToDo.result }, end: undefined },
+    key,
+    phase: "asking",
+    answers: new Map(),
+    decisions: 0,
+    plan: nothingToDo,
+    step: 0,
+    slots: [],
+    open: 0,
+    written: new Map(),
+    verdict: { result: nothingToDo.result },
+    end: undefined,
   };
   decide(attempt, context);
   return attempt;

@@ -32,8 +32,10 @@ async function assembleProcess(
   return {
     parts: [agent],
     started: {
-      ...{ identity, cluster: config.clusterName },
-      ...{ apiServer: credentials.server, central: central.server },
+      identity,
+      cluster: config.clusterName,
+      apiServer: credentials.server,
+      central: central.server,
     },
     lead: (signal) => agent.lead(signal),
   };

@@ -64,14 +64,19 @@ function issuerServer(
     {
       async start(tls) {
         const server = await startHttpServer({
-          ...{ ...issuerAddress, ...served(routes), clock, log, tls },
+          ...issuerAddress,
+          ...served(routes),
+          clock,
+          log,
+          tls,
           onRefused: refusalCounter("issuer", httpRefusals, metrics),
         });
         log.info({ url: server.url }, "issuer listens");
         return server;
       },
       certificates: assembly.issuerCertificates(config),
-      ...{ certificateDirectory, missing: "no certificate for the issuer yet" },
+      certificateDirectory,
+      missing: "no certificate for the issuer yet",
     },
     context,
   );

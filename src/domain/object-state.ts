@@ -110,8 +110,10 @@ export function listedFailures(
 ): readonly ListedFailure[] {
   const text = (entry: unknown, field: string): string => stringAt(entry, field) ?? "";
   return listAt(recordAt(status, "sync"), "failures").map((entry) => ({
-    ...{ namespace: text(entry, "namespace"), name: text(entry, "name") },
-    ...{ reason: text(entry, "reason"), message: text(entry, "message") },
+    namespace: text(entry, "namespace"),
+    name: text(entry, "name"),
+    reason: text(entry, "reason"),
+    message: text(entry, "message"),
   }));
 }
 

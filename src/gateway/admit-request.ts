@@ -79,8 +79,15 @@ export async function identifyRequest(
   if (upstream === undefined)
     return refusal(404, "not-found", "the gateway serves nothing at this path");
   return {
-    ...{ kind: "identified", method: checked.method, framing: checked.framing },
-    ...{ target, upstream, request, credential, user, subprotocols },
+    kind: "identified",
+    method: checked.method,
+    framing: checked.framing,
+    target,
+    upstream,
+    request,
+    credential,
+    user,
+    subprotocols,
     required: requiredAccess(request, head.isUpgrade),
     sharer: { user: sharedAs, key: id },
   };

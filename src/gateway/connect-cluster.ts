@@ -77,7 +77,8 @@ export function connectCluster(
   };
   const shared = { credentials, clock, connections: 2, timeoutMs: requestTimeoutMs };
   const documents = createTransport({
-    ...{ ...shared, mostBytes: readingBounds.clusterDocument.bytes },
+    ...shared,
+    mostBytes: readingBounds.clusterDocument.bytes,
     large: { fromBytes: smallBytes, shares: large, sharer: { user: server, key: "" } },
   });
   const objects = createTransport({ ...shared, mostBytes: smallBytes });
@@ -103,7 +104,10 @@ export function connectCluster(
     forwarder,
     locations,
     discovery: createDiscovery({
-      ...{ transport: documents, clock, log: { warn }, bounds: { ...discoveryBounds, share } },
+      transport: documents,
+      clock,
+      log: { warn },
+      bounds: { ...discoveryBounds, share },
     }),
     secrets: new PolicyGuard(connectedPolicies.derivedCredentials, { client, clock }),
     isReachable: () => isReachable(objects),

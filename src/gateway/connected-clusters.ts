@@ -238,7 +238,9 @@ export class ConnectedClusters {
     void this.#deps.events.record({
       resource: resources.secrets,
       subject: { ...(namespace === undefined ? {} : { namespace }), name, uid },
-      ...{ type: "Warning", reason, note },
+      type: "Warning",
+      reason,
+      note,
       deduplicationKey: `${digest} ${note} ${when}`,
     });
   }

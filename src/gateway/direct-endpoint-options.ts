@@ -18,7 +18,8 @@ const { issuer, audience } = directTokenOptions;
 /** Every option of `latchkey direct-endpoint`. */
 export const directEndpointOptions = {
   ...processOptions,
-  ...{ issuer, audience },
+  issuer,
+  audience,
   ...clusterAudienceOptions,
   ...virtualClusterNamespaceOption,
   ...issuerFollowingOptions,

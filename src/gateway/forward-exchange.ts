@@ -67,7 +67,11 @@ export class ForwardedExchange implements ForwardHandler {
       isPassed && framing.length !== undefined ? ["content-length", String(framing.length)] : [];
     this.#forwarding = server.forwarder.forward(
       {
-        ...{ method, body, sharer, target: upstreamTarget(target), isProxied: isProxied(request) },
+        method,
+        body,
+        sharer,
+        target: upstreamTarget(target),
+        isProxied: isProxied(request),
         headers: [...forwardedHeaders(this.#exchange.head, this.#admitted), ...length],
         kind: this.#isStream ? "stream" : "answer",
       },

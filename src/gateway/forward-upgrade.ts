@@ -51,7 +51,9 @@ export class ForwardedUpgrade implements UpgradeHandler {
     const headers = forwardedHeaders(this.#exchange.head, this.#admitted);
     this.#sending = requestUpgrade(
       {
-        ...{ method, target: upstreamTarget(target), isProxied: isProxied(request) },
+        method,
+        target: upstreamTarget(target),
+        isProxied: isProxied(request),
         headers: [...headers, "connection", "Upgrade", "upgrade", protocol],
       },
       this,

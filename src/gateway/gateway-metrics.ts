@@ -38,8 +38,15 @@ const verbs: ReadonlySet<string> = new Set([
 
 /** Refusals whose series exist from the start. */
 const firstRefusals = {
-  ...{ malformed: 400, unauthenticated: 401, identity: 403, impersonation: 403, scope: 403 },
-  ...{ "not-found": 404, method: 405, limit: 429, "not-ready": 503 },
+  malformed: 400,
+  unauthenticated: 401,
+  identity: 403,
+  impersonation: 403,
+  scope: 403,
+  "not-found": 404,
+  method: 405,
+  limit: 429,
+  "not-ready": 503,
 } as const;
 
 /** The gateway's metrics, with labels from closed sets; those of trouble are 0 from the start. */

@@ -74,22 +74,35 @@ export function gatewayBase(
   const client = createClient(transport, fieldManager);
   const following = provingInformerDeps(transport, deps);
   const inFlight = new InFlightRequests({
-    ...{ clock, yielder: following.yielder, isFresh },
+    clock,
+    yielder: following.yielder,
+    isFresh,
     onCut: cutCounter(cutReasons, metrics),
   });
   const discovery = createDiscovery({ transport, clock, log });
   const forwarder = createForwarder({
-    ...{ credentials, clock, headTimeoutMs },
+    credentials,
+    clock,
+    headTimeoutMs,
     connections: mostAnswers,
   });
   const impersonation = new ImpersonationRight({ client, clock, transport, directory });
   const freshness = { run: async (signal: AbortSignal) => inFlight.watchFreshness(signal) };
   exposeRequests(() => inFlight.counts(), metrics);
   return {
-    ...{ transport, client, following, inFlight, upstream: { credentials, discovery, forwarder } },
+    transport,
+    client,
+    following,
+    inFlight,
+    upstream: { credentials, discovery, forwarder },
     handlerWith: (deciding) =>
       gatewayHandler({
-        ...{ ...deciding, clock, inFlight, log, limits: inFlightLimits, bodies: bodyShares() },
+        ...deciding,
+        clock,
+        inFlight,
+        log,
+        limits: inFlightLimits,
+        bodies: bodyShares(),
         metrics: gatewayMetrics(metrics),
       }),
     partsWith: (deciding) => [
@@ -134,7 +147,8 @@ export function runGatewayProcess(
 ): Promise<void> {
   return runProcess(
     {
-      ...{ name: program.name, config },
+      name: program.name,
+      config,
       async assemble(context) {
         const env = readEnvironment();
         const credentials = await loadCredentials({ ...config, env }, context.clock);
@@ -161,14 +175,20 @@ function clientServer(
     {
       async start(tls) {
         const server = await startServer({
-          ...{ ...address, ...handler, clock, tls, limits: frontLimits },
+          ...address,
+          ...handler,
+          clock,
+          tls,
+          limits: frontLimits,
           isUpgrade: asksForUpgrade,
           onRefused: refusalCounter("gateway", ["connection"], metrics),
         });
         log.info({ port: server.port }, `${name} listens`);
         return server;
       },
-      ...{ certificateDirectory, certificates, missing: "no certificate yet" },
+      certificateDirectory,
+      certificates,
+      missing: "no certificate yet",
       onTls: (tls) => useCa?.(tls.clientAuthority),
       async drain(server) {
         const { leastMs, watchesMs, restMs } = drainTimes(drainTimeout);

@@ -25,7 +25,8 @@ interface Right {
 
 /** The extra that is new to roles of an earlier version of Latchkey (config/connected-policies). */
 const credential = {
-  ...{ group: "authentication.k8s.io", resource: "userextras" },
+  group: "authentication.k8s.io",
+  resource: "userextras",
   subresource: extras.credentialId,
 } as const;
 

@@ -53,7 +53,11 @@ function keyCredential({ user, resolved }: Presented, deps: KeyAuthenticatorDeps
   const current = (): ResolvedKey | undefined => accessKeys.byId(id);
   const isSame = (): boolean => isSameCredential({ user, resolved }, current());
   return {
-    ...{ kind: "credential", id, user, isScoped: isScoped(resolved), noun: "an access key" },
+    kind: "credential",
+    id,
+    user,
+    isScoped: isScoped(resolved),
+    noun: "an access key",
     sharedAs: personOf(resolved, user.username),
     async authorize(request, destination, left) {
       const locations = locationsAt(destination);

@@ -55,7 +55,8 @@ export class PublishedClusterList {
     this.#deps = deps;
     this.#options = options;
     this.#list = new ObjectController<StoredList>(deps, {
-      ...{ name, resource },
+      name,
+      resource,
       objects: new Map([[name, { namespace, name: ownObjects.clusterList }]]),
       parse: (raw) => ({ metadata: parseMetadata(raw), data: stringMapAt(raw, "data") }),
       reconcile: () => this.#reconcile(),

@@ -42,7 +42,8 @@ export async function runDirectEndpoint(
   await runGatewayProcess(
     config,
     {
-      ...{ name: "direct endpoint", address: config.endpointAddress },
+      name: "direct endpoint",
+      address: config.endpointAddress,
       assemble: (deps) => assembleDirectEndpoint({ ...config, prefixes, issuerCa }, deps),
     },
     process,
@@ -58,7 +59,8 @@ function assembleDirectEndpoint(
   const { clusterName, issuer, namespace, prefixes } = options;
   const base = gatewayBase(
     {
-      ...{ fieldManager: directFieldManager, directory: "direct-endpoint" },
+      fieldManager: directFieldManager,
+      directory: "direct-endpoint",
       isFresh: () => revoked.isKnown(),
     },
     deps,
@@ -67,7 +69,9 @@ function assembleDirectEndpoint(
   const onChange = (): void => inFlight.changed();
   const tokens = new VerifiedTokens(new Map(), { issuer, audiences: acceptedAudiences(options) });
   const { keys, revoked, roles, parts } = followIssuer(options, {
-    ...{ ...deps, client, secretName: ownObjects.directKeys },
+    ...deps,
+    client,
+    secretName: ownObjects.directKeys,
     onKeys(known) {
       tokens.replaceKeys(known);
       onChange();
@@ -83,7 +87,13 @@ function assembleDirectEndpoint(
     handler: base.handlerWith({
       routes: directRoutes(namedUpstream(clusterName)),
       authenticator: tokenAuthenticator({
-        ...{ tokens, keys, revoked, roles, clock, prefixes, namespace },
+        tokens,
+        keys,
+        revoked,
+        roles,
+        clock,
+        prefixes,
+        namespace,
         onResult: authenticationCounter(tokenResults, metrics),
       }),
       findUpstream: () => upstream,

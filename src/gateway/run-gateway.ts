@@ -34,7 +34,8 @@ export function runGateway(config: GatewayConfig, process: ServerProcess): Promi
   return runGatewayProcess(
     config,
     {
-      ...{ name: "gateway", address: config.gatewayAddress },
+      name: "gateway",
+      address: config.gatewayAddress,
       assemble: (deps) => assembleGateway({ ...config, prefixes }, deps),
     },
     process,
@@ -49,7 +50,8 @@ export function assembleGateway(
   const { clock, log, metrics } = deps;
   const base = gatewayBase(
     {
-      ...{ fieldManager: gatewayFieldManager, directory: "gateway" },
+      fieldManager: gatewayFieldManager,
+      directory: "gateway",
       isFresh: () => accessKeys.isFresh(),
     },
     deps,
@@ -59,13 +61,17 @@ export function assembleGateway(
   const accessKeys = createAccessKeyCache({ ...following, onChange }, options);
   const lastActivity = new LastActivity({ ...following, accessKeys, client, metrics });
   const events = new EventRecorder({
-    ...{ client, clock, log, reporter: `${group}/latchkey` },
+    client,
+    clock,
+    log,
+    reporter: `${group}/latchkey`,
     identity: options.serviceName,
   });
   const mismatches = new KeyMismatches({ events, clock });
   const connecting = { ...deps, yielder: following.yielder, large: largeAnswers(), onChange };
   const clusters = new ConnectedClusters({
-    ...{ ...following, events },
+    ...following,
+    events,
     connect: (access, location) => connectCluster(access, location, connecting),
     onChange() {
       onChange();
@@ -87,7 +93,9 @@ export function assembleGateway(
     handler: base.handlerWith({
       routes: gatewayRoutes,
       authenticator: keyAuthenticator({
-        ...{ accessKeys, clock, unknownKeyRetries: new UnknownKeyRetries() },
+        accessKeys,
+        clock,
+        unknownKeyRetries: new UnknownKeyRetries(),
         onUse: (key) => lastActivity.note(key),
         onMismatch: (sharingIndex) => mismatches.note(sharingIndex),
         onResult: authenticationCounter(identificationResults, metrics),

@@ -95,7 +95,10 @@ function tokenCredential(
   };
   const username = prefixes.user + token.sub;
   return {
-    ...{ kind: "credential", id: token.jti, sharedAs: username, noun: "a direct token" },
+    kind: "credential",
+    id: token.jti,
+    sharedAs: username,
+    noun: "a direct token",
     isScoped: token.scopes.length > 0,
     isValid: () => ended() === undefined,
     user: {

@@ -150,7 +150,12 @@ export class TokenMint {
       .flat();
     const contentType = valuesOfField(sent, "content-type")[0] ?? "application/json";
     return this.#exchangeWhole({
-      ...{ method, target, body, sharer, kind: "answer", isProxied: false },
+      method,
+      target,
+      body,
+      sharer,
+      kind: "answer",
+      isProxied: false,
       headers: [
         ...headers,
         ...["accept", accept],

@@ -84,7 +84,12 @@ export class ObjectController<T> {
     await Promise.all([
       ...[...this.#informers.values()].map((informer) => informer.run(signal)),
       runLoop({
-        ...{ name, reconcile, clock, yielder, log, signal },
+        name,
+        reconcile,
+        clock,
+        yielder,
+        log,
+        signal,
         queue: this.#queue,
         workers: 1,
         metrics: controllerMetrics(name, 1, metrics),

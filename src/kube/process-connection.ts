@@ -38,7 +38,9 @@ export function provingInformerDeps(
   { clock, random, log, metrics }: ProcessConnectionDeps,
 ): InformerDeps {
   return {
-    ...{ clock, log, random },
+    clock,
+    log,
+    random,
     listWatch: createListWatch(transport, clock),
     yielder: new Yielder(clock),
     watchTimes: provingWatchTimes,

@@ -53,7 +53,10 @@ export function followIssuer(options: FollowIssuerOptions, deps: FollowIssuerDep
   const { issuer, namespace, issuerCa: ca } = options;
   const url = options.jwksUrl ?? `${issuer.replace(/\/$/, "")}/openid/v1/jwks`;
   const document = new HttpsDocument({
-    ...{ url, ca, mostBytes: readingBounds.issuerKeys.bytes, timeoutMs: fetchTimeoutMs },
+    url,
+    ca,
+    mostBytes: readingBounds.issuerKeys.bytes,
+    timeoutMs: fetchTimeoutMs,
   });
   const state = new PersistedState({ client, log }, { namespace, name: secretName });
   const keys = new IssuerKeys({ document, state, clock, log, onKeys }, url);
@@ -62,7 +65,9 @@ export function followIssuer(options: FollowIssuerOptions, deps: FollowIssuerDep
   const rolesFollowed = followList(rolesList, following);
   const roles = new IssuerRoles(rolesFollowed.followed);
   return {
-    ...{ keys, revoked: new RevokedTokens(revoked.followed), roles },
+    keys,
+    revoked: new RevokedTokens(revoked.followed),
+    roles,
     parts: [
       ...[document, keys, ...revoked.parts, revoked.followed],
       ...rolesFollowed.parts,
@@ -89,8 +94,12 @@ function followList<T extends Issued>(
   const url = listUrl(published, keysUrl);
   // A poll must not keep the keys waiting, so it has a connection of its own.
   const document = new HttpsDocument({
-    ...{ url, accept: "application/jwt", ca, mostBytes: published.mostBytes },
-    ...{ timeoutMs: pollTimeoutMs, connectTimeoutMs: fetchTimeoutMs },
+    url,
+    accept: "application/jwt",
+    ca,
+    mostBytes: published.mostBytes,
+    timeoutMs: pollTimeoutMs,
+    connectTimeoutMs: fetchTimeoutMs,
   });
   const persisted = new PersistedList({ published, state, clock: deps.clock }, issuer);
   const { metrics, onList: onChange } = deps;

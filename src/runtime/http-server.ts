@@ -78,7 +78,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     others: new BodyBudget(mostBodyBytes),
   };
   const server = await startServer({
-    ...{ ...options, onRefused, limits: { ...httpLimits, connections } },
+    ...options,
+    onRefused,
+    limits: { ...httpLimits, connections },
     onRequest: (incoming, outgoing, serving) =>
       void serve(incoming, outgoing, { ...options, ...serving, onRefused, budgets }),
   });

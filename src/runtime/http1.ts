@@ -90,7 +90,9 @@ export function contextOf(
   limits: ServerLimits,
 ): SecureContextOptions {
   return {
-    ...{ cert: certificate, key: privateKey, minVersion: "TLSv1.2" },
+    cert: certificate,
+    key: privateKey,
+    minVersion: "TLSv1.2",
     ...(mayHaveCertificate(limits) && { ca: clientAuthority }),
   };
 }

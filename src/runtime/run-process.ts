@@ -95,11 +95,18 @@ export async function runProcess(
     routes = [],
     lead,
   } = await assemble({
-    ...{ clock, random, log, metrics, onFailure },
+    clock,
+    random,
+    log,
+    metrics,
+    onFailure,
   });
   const own = [healthRoute(), readyRoute(() => readinessOf(parts, signal)), metricsRoute(metrics)];
   const server = await startHttpServer({
-    ...{ ...config.httpAddress, ...served([...own, ...routes]), clock, log },
+    ...config.httpAddress,
+    ...served([...own, ...routes]),
+    clock,
+    log,
     onRefused: refusalCounter("http", httpRefusals, metrics),
   });
   log.info({ url: server.url, ...started }, `${name} started`);

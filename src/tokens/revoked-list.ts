@@ -95,7 +95,10 @@ export async function verifyRevokedList(
   { keys, issuer, now }: ListVerificationOptions,
 ): Promise<ListVerification> {
   const verified = await verifyList(text, {
-    ...{ typ, mostCharacters: readingBounds.revokedTokens.bytes, keys, issuer },
+    typ,
+    mostCharacters: readingBounds.revokedTokens.bytes,
+    keys,
+    issuer,
   });
   if (!verified.ok) return verified;
   const { payload, issuedAt } = verified;

@@ -63,7 +63,10 @@ export async function verifyRolesList(
   { keys, issuer }: ListVerificationOptions,
 ): Promise<RolesListVerification> {
   const verified = await verifyList(text, {
-    ...{ typ, mostCharacters: readingBounds.issuerRoles.bytes, keys, issuer },
+    typ,
+    mostCharacters: readingBounds.issuerRoles.bytes,
+    keys,
+    issuer,
   });
   if (!verified.ok) return verified;
   const { payload, issuedAt } = verified;

@@ -38,8 +38,11 @@ export function assembleDirectAuthorizer(
   const following = provingInformerDeps(transport, deps);
   const ignore = (): void => {};
   const { revoked, roles, parts } = followIssuer(options, {
-    ...{ ...deps, client, secretName: ownObjects.authorizerKeys },
-    ...{ onKeys: ignore, onList: ignore },
+    ...deps,
+    client,
+    secretName: ownObjects.authorizerKeys,
+    onKeys: ignore,
+    onList: ignore,
   });
   const discovery = createDiscovery({ transport, clock, log });
   const locations = ownLocations(options, { ...following, client, metrics, onChange: ignore });
@@ -51,7 +54,10 @@ export function assembleDirectAuthorizer(
     { ...following, client, metrics },
   );
   const handler = directAccessReviewHandler({
-    ...{ revoked, roles, discovery, namespace },
+    revoked,
+    roles,
+    discovery,
+    namespace,
     locations,
     onResult: reviewCounter("access", accessReviewResults, metrics),
   });

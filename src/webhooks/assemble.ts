@@ -83,8 +83,16 @@ export function assembleWebhook(
   );
   return {
     routes: webhookRoutes({
-      ...{ options, accessKeys, client, discovery, connectorKey, lastActivity },
-      ...{ mismatches, certificates, clock, metrics },
+      options,
+      accessKeys,
+      client,
+      discovery,
+      connectorKey,
+      lastActivity,
+      mismatches,
+      certificates,
+      clock,
+      metrics,
     }),
     isAdmissionSegment: (segment) => certificates.isAdmissionSegment(segment),
     parts: [

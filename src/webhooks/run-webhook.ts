@@ -25,7 +25,8 @@ const leastDrainMs = 5_000;
 export function runWebhook(config: WebhookConfig, process: ServerProcess): Promise<void> {
   return runProcess(
     {
-      ...{ name: "webhook", config },
+      name: "webhook",
+      config,
       async assemble(context) {
         const env = readEnvironment();
         const credentials = await loadCredentials({ ...config, env }, context.clock);
@@ -65,10 +66,16 @@ function reviewServer(
     {
       start: (tls) =>
         startHttpServer({
-          ...{ ...webhookAddress, ...served(routes, isAdmissionSegment), clock, log, tls },
+          ...webhookAddress,
+          ...served(routes, isAdmissionSegment),
+          clock,
+          log,
+          tls,
           onRefused: refusalCounter("webhook", httpRefusals, metrics),
         }),
-      ...{ certificateDirectory, certificates, missing: "no certificate yet" },
+      certificateDirectory,
+      certificates,
+      missing: "no certificate yet",
       drain: (server) => server.drain({ leastMs, mostMs, graceMs: closeGraceMs }),
     },
     context,

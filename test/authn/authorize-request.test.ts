@@ -6,21 +6,32 @@ import { fakeReviewDeps, resolvedKeyWith } from "../support/review-fixture.ts";
 import { unansweredDiscovery } from "../support/unanswered-discovery.ts";
 
 const rule = {
-  ...{
-    verbs: ["get"],
-    resources: [{ group: "", resources: ["secrets", "broken"] }],
-    resourceNames: [],
-  },
-  ...{ namespaces: [], nonResourceURLs: [], requestTargets: [], cluster: "", virtualClusters: [] },
+  verbs: ["get"],
+  resources: [{ group: "", resources: ["secrets", "broken"] }],
+  resourceNames: [],
+  namespaces: [],
+  nonResourceURLs: [],
+  requestTargets: [],
+  cluster: "",
+  virtualClusters: [],
 };
 const scope: Scope = {
-  ...{ roles: [], projects: [], spaces: [], virtualClusters: [], clusters: [] },
+  roles: [],
+  projects: [],
+  spaces: [],
+  virtualClusters: [],
+  clusters: [],
   rules: [rule],
 };
 
 const reading = (resource: string, changes: object = {}): ReviewedRequest => ({
-  ...{ kind: "resource", verb: "get", group: "", resource, subresource: "" },
-  ...{ namespace: "web-1", name: "a" },
+  kind: "resource",
+  verb: "get",
+  group: "",
+  resource,
+  subresource: "",
+  namespace: "web-1",
+  name: "a",
   ...changes,
 });
 

@@ -82,9 +82,12 @@ const discovery = {
 };
 
 const connection = {
-  ...{ forwarder: fakeForwarder(), discovery },
+  forwarder: fakeForwarder(),
+  discovery,
   credentials: {
-    ...{ server: "https://east:6443", tls: { rejectUnauthorized: true }, forget() {} },
+    server: "https://east:6443",
+    tls: { rejectUnauthorized: true },
+    forget() {},
     authorization: async () => "Bearer own",
   },
 };
@@ -132,7 +135,8 @@ async function review(
       ? { nonResourceAttributes: { verb: request.verb, path: request.path } }
       : { resourceAttributes: request };
   const body = {
-    ...{ apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview" },
+    apiVersion: "authorization.k8s.io/v1",
+    kind: "SubjectAccessReview",
     spec: { user: "alice", extra, ...spec },
   };
   return !isDenied(await handler(posted(body), anonymousClient));
@@ -142,7 +146,11 @@ async function review(
 function atWebhook(scope: unknown): Promise<boolean> {
   const accessKeys = accessKeysWith(scope);
   const handler = accessReviewHandler({
-    ...{ accessKeys, discovery, clock, onUse() {}, onResult() {} },
+    accessKeys,
+    discovery,
+    clock,
+    onUse() {},
+    onResult() {},
   });
   return review(handler, { [label("key-id")]: [accessKeys.uid] });
 }
@@ -162,8 +170,12 @@ async function forwards(
 
 function atGateway(scope: unknown, destination: Destination): Promise<boolean> {
   const authenticator = keyAuthenticator({
-    ...{ accessKeys: accessKeysWith(scope), clock, unknownKeyRetries: new UnknownKeyRetries() },
-    ...{ onUse() {}, onMismatch() {}, onResult() {} },
+    accessKeys: accessKeysWith(scope),
+    clock,
+    unknownKeyRetries: new UnknownKeyRetries(),
+    onUse() {},
+    onMismatch() {},
+    onResult() {},
   });
   return forwards(authenticator, key, destination);
 }
@@ -177,7 +189,10 @@ const issued = {
 async function atEndpoint(scope: unknown, destination: Destination): Promise<boolean> {
   if (!published.ok) throw new Error(published.reason);
   const authenticator = tokenAuthenticator({
-    ...{ ...issued, clock, namespace: ownNamespace, onResult() {} },
+    ...issued,
+    clock,
+    namespace: ownNamespace,
+    onResult() {},
     tokens: new VerifiedTokens(published.keys, { issuer, audiences: [audience] }),
     keys: { has: () => true, problems: () => [], refresh: async () => false },
     prefixes: { user: "", groups: "" },
@@ -195,7 +210,10 @@ async function atEndpoint(scope: unknown, destination: Destination): Promise<boo
 function atAuthorizer(scope: unknown, { upstream, server }: Destination): Promise<boolean> {
   const location = upstreamLocation(upstream) ?? managementLocation;
   const handler = directAccessReviewHandler({
-    ...{ ...issued, discovery, namespace: ownNamespace, onResult() {} },
+    ...issued,
+    discovery,
+    namespace: ownNamespace,
+    onResult() {},
     locations: server?.locations ?? oneLocation(location),
   });
   const extra = scope === undefined ? {} : { [label("scope")]: [JSON.stringify(scope)] };

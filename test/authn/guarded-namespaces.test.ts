@@ -223,8 +223,13 @@ describe("the cluster of a process itself", () => {
     const locations = ownLocations(
       { clusterName, virtualClusterNamespace },
       {
-        ...{ listWatch, clock, log: recordingLog(), yielder: new Yielder(clock), metrics },
-        ...{ random: () => 0.5, onChange() {} },
+        listWatch,
+        clock,
+        log: recordingLog(),
+        yielder: new Yielder(clock),
+        metrics,
+        random: () => 0.5,
+        onChange() {},
         client: { get: async () => undefined, review: async () => undefined },
       },
     );
@@ -245,7 +250,9 @@ describe("the cluster of a process itself", () => {
   test("is the virtual cluster of a project, where labels are those of a tenant", async () => {
     const { locations } = own("web/dev", "vc-web");
     const location = {
-      ...{ target: "ProjectVirtualCluster", project: "web", virtualCluster: "dev" },
+      target: "ProjectVirtualCluster",
+      project: "web",
+      virtualCluster: "dev",
       latchkeyNamespaces: new Set(),
     };
     await locations.decided(needing);

@@ -194,7 +194,10 @@ function statusOf(plural: OwnPlural): object {
   return {
     observedGeneration: 1,
     conditions: ["Ready", "Active", "Expired"].map((type) => ({
-      ...{ type, status: "True", reason: "Active", observedGeneration: 1 },
+      type,
+      status: "True",
+      reason: "Active",
+      observedGeneration: 1,
       ...common,
     })),
     expiresAt: "2027-01-01T00:00:00Z",

@@ -199,7 +199,9 @@ export async function startBenchFixture(
         "kube-apiserver": controlPlane.pidOf("kube-apiserver") ?? 0,
         etcd: controlPlane.pidOf("etcd") ?? 0,
       },
-      ...{ admin, account, say },
+      admin,
+      account,
+      say,
       kubeletPort: kubelet?.port,
       ...programs,
       async startConnected() {

@@ -90,7 +90,8 @@ async function whileWatched(
     const done = ((performance.now() - settled) / 1000).toFixed(1);
     return [
       row(name, [peak.stop(), "MB peak"], {
-        ...{ goal: memoryGoal, usage },
+        goal: memoryGoal,
+        usage,
         note: `ready after ${ready.toFixed(1)} s, done ${done} s after the first reconcile of all objects`,
       }),
       row(`${name}: longest block`, [lastNumber(blocks), "ms"], {

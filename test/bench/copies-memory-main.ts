@@ -26,8 +26,11 @@ const stop = new AbortController();
 const informers = createInformers(
   { listWatch, clock, yielder: new Yielder(clock), log: recordingLog(), random: Math.random },
   {
-    ...{ namespace: "latchkey-system", requireSyncFrom: false, copyKeys: [] },
-    ...{ watched: centralKinds, onChange: () => {} },
+    namespace: "latchkey-system",
+    requireSyncFrom: false,
+    copyKeys: [],
+    watched: centralKinds,
+    onChange: () => {},
   },
 );
 const ended = informers.run(stop.signal);

@@ -29,7 +29,8 @@ export function copiesMemory({ size, report }: Bench): Promise<void> {
     }),
     row(`heap of ${copies} copies`, [at("copies"), "MB"], { note: perObject("copies", copies) }),
     row(`memory with ${sources} + ${copies} objects, resident`, [at("resident"), "MB"], {
-      ...{ goal: "< 600 MB", note: `peak ${Math.round(at("peak"))} MB` },
+      goal: "< 600 MB",
+      note: `peak ${Math.round(at("peak"))} MB`,
     }),
   ]);
   return Promise.resolve();

@@ -44,7 +44,8 @@ export async function clusterRows(
     const beside = await latencies();
     rows.push(
       latencyRow(`GET 1 KB beside a cluster that sends ${name}`, beside, {
-        ...{ ceiling, ratioGoal: "<= 3" },
+        ceiling,
+        ratioGoal: "<= 3",
       }),
     );
     await cluster.front.stop();
@@ -154,8 +155,11 @@ function through({ name, key }: PlayedCluster, way: Way, namespace: string): Pro
 async function relabelRow(fixture: BenchFixture, way: Way): Promise<Row> {
   let watch: ServerResponse | undefined;
   const metadataOf = (at: number, name: string, version = "2") => ({
-    ...{ name: `ns-${at}`, uid: `u-${at}`, resourceVersion: version },
-    ...{ labels: { [project]: name }, annotations: { text: "x".repeat(400) } },
+    name: `ns-${at}`,
+    uid: `u-${at}`,
+    resourceVersion: version,
+    labels: { [project]: name },
+    annotations: { text: "x".repeat(400) },
   });
   const cluster = await playedCluster(fixture, "large", (answer, { url = "" }) => {
     opened(answer);

@@ -64,7 +64,10 @@ async function rateOf(
   const began = performance.now();
   const child = spawn(kubectl, ["exec", `--namespace=${pod.namespace}`, ...args], {
     env: {
-      ...{ PATH, HOME, KUBECONFIG: kubeconfig, KUBERC: "off" },
+      PATH,
+      HOME,
+      KUBECONFIG: kubeconfig,
+      KUBERC: "off",
       KUBECACHEDIR: join(directory, "kubectl-cache"),
     },
     stdio: ["pipe", "pipe", "inherit"],

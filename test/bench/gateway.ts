@@ -40,7 +40,7 @@ export async function gateway({ fixture, size: { gateway: size }, report }: Benc
   const measured = async (part: (terms: Terms) => Promise<void>): Promise<void> => {
     const running = await fixture.startGateway();
     const ways = await openWays(fixture, running, key);
-    await part({ ...{ fixture, size, report, paths, ways }, gateway: running });
+    await part({ fixture, size, report, paths, ways, gateway: running });
     await ways.close();
     await running.stop();
   };

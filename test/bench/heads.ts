@@ -43,8 +43,12 @@ export async function headRows(): Promise<readonly Row[]> {
   const rows: Row[] = [];
   for (const [name, head] of Object.entries(heads)) {
     const whole: RequestHead = {
-      ...{ method: "GET", httpVersion: "1.1", isUpgrade: false, peerAddress: "192.0.2.1" },
-      ...{ target: `${management}/api`, rawHeaders: ["host", "a", "authorization", "Bearer a"] },
+      method: "GET",
+      httpVersion: "1.1",
+      isUpgrade: false,
+      peerAddress: "192.0.2.1",
+      target: `${management}/api`,
+      rawHeaders: ["host", "a", "authorization", "Bearer a"],
       ...head,
     };
     const taken: number[] = [];

@@ -67,7 +67,10 @@ async function mintRounds(
   const measured = (tokens * 1000) / (Math.max(...all) - began);
   return (ceiling) => [
     row(`mint ${tokens} tokens`, [measured, "tokens/s"], {
-      ...{ ceiling, goal: ">= 1000/s", usage, note },
+      ceiling,
+      goal: ">= 1000/s",
+      usage,
+      note,
     }),
     latencyRow("create to status.token, alone", alone, { goal: "< 100 ms" }),
     latencyRow("create to status.token, one right after the other", inRow),

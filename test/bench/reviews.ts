@@ -128,11 +128,14 @@ async function reviewRows(
     const [alone, ceilingAlone] = [await askWebhook(few), await askIdle(few)];
     rows.push(
       row(question.name, [asked.rate, "/s"], {
-        ...{ ceiling: ceiling.rate, goal: ">= 2000/s", usage },
+        ceiling: ceiling.rate,
+        goal: ">= 2000/s",
+        usage,
         note: `${concurrency} at a time, p50 ${percentile(asked.latencies, 0.5).toFixed(2)} ms`,
       }),
       row(`${question.name}, latency`, [percentile(alone.latencies, 0.99), "ms p99"], {
-        ...{ ceiling: percentile(ceilingAlone.latencies, 0.99), goal: "< 5 ms" },
+        ceiling: percentile(ceilingAlone.latencies, 0.99),
+        goal: "< 5 ms",
         note: `${fewAskers} at a time, ${alone.rate.toFixed(0)}/s, p50 ${percentile(alone.latencies, 0.5).toFixed(2)} ms`,
       }),
     );

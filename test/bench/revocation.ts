@@ -122,7 +122,9 @@ function reviewFront(
   const pool = poolAsApiServer(address, certificates);
   const front = polledFront("TokenReview", "< 1000 ms", async (key) => {
     const { body } = await pool.request({
-      ...{ method: "POST", path: webhookPaths.tokenReview, body: tokenReview(key) },
+      method: "POST",
+      path: webhookPaths.tokenReview,
+      body: tokenReview(key),
       headers: { "content-type": "application/json" },
     });
     return (await body.text()).includes('"authenticated":true');
@@ -147,7 +149,8 @@ function polledFront(
     return performance.now();
   };
   return {
-    ...{ name, goal },
+    name,
+    goal,
     async begin(credential) {
       await eventually(() => accepts(credential), { what: `${name} to succeed`, every: 20 });
       return { at: firstRefusal(credential) };
@@ -157,7 +160,8 @@ function polledFront(
 
 function watchFront(name: string, way: Way, goal = "< 1000 ms"): Front {
   return {
-    ...{ name: `watch at the ${name}`, goal },
+    name: `watch at the ${name}`,
+    goal,
     async begin(credential) {
       const asked = { ...way, authorization: `Bearer ${credential}` };
       const opened = await openOnce(asked, collection, 1);

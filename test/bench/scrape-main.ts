@@ -20,7 +20,11 @@ const metrics = createMetrics();
 requestMetrics("127.0.0.1:6443", metrics);
 const [client, log] = [new FakeClient(() => ({})), recordingLog()];
 const controller = createController(centralProgram(controllerOptions, clock), {
-  ...{ clientOf: () => client, clock, log, metrics, random: Math.random },
+  clientOf: () => client,
+  clock,
+  log,
+  metrics,
+  random: Math.random,
   listWatch: listedObjects({ sources, targets, keys, isReconciled: true }),
   yielder: new Yielder(clock),
   events: new EventRecorder({ client, clock, log, reporter: "bench", identity: "bench" }),

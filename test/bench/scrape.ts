@@ -21,11 +21,13 @@ export function scrape({ size, report }: Bench): Promise<void> {
   const beside = `${sources} SharedSecrets, ${sources * targets} copies, ${keys} keys`;
   report([
     row("series of the controller", [at("series"), ""], {
-      ...{ goal: "<= 1500", note: `${beside}; ${at("named")} name an object` },
+      goal: "<= 1500",
+      note: `${beside}; ${at("named")} name an object`,
     }),
     row("bytes of a scrape of the controller", [at("bytes"), "bytes"], { note: beside }),
     row("scrape of the controller", [at("median"), "ms p50"], {
-      ...{ goal: "< 50 ms", note: `the longest ${at("most").toFixed(1)} ms` },
+      goal: "< 50 ms",
+      note: `the longest ${at("most").toFixed(1)} ms`,
     }),
   ]);
   return Promise.resolve();

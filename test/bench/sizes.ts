@@ -63,8 +63,12 @@ const tiny: Size = {
   idleSeconds: 10,
   tokens: 100,
   keys: {
-    ...{ lasting: 90, requesters: 2, reviews: 400 },
-    ...{ expiring: 10, withinSeconds: 5, together: 100 },
+    lasting: 90,
+    requesters: 2,
+    reviews: 400,
+    expiring: 10,
+    withinSeconds: 5,
+    together: 100,
   },
 };
 
@@ -86,8 +90,12 @@ const small: Size = {
   idleSeconds: 30,
   tokens: 1000,
   keys: {
-    ...{ lasting: 1950, requesters: 10, reviews: 10_000 },
-    ...{ expiring: 50, withinSeconds: 15, together: 1000 },
+    lasting: 1950,
+    requesters: 10,
+    reviews: 10_000,
+    expiring: 50,
+    withinSeconds: 15,
+    together: 1000,
   },
 };
 
@@ -109,8 +117,12 @@ const full: Size = {
   idleSeconds: 30,
   tokens: 1000,
   keys: {
-    ...{ lasting: 99_000, requesters: 100, reviews: 40_000 },
-    ...{ expiring: 1000, withinSeconds: 60, together: 1000 },
+    lasting: 99_000,
+    requesters: 100,
+    reviews: 40_000,
+    expiring: 1000,
+    withinSeconds: 60,
+    together: 1000,
   },
 };
 

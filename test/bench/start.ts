@@ -78,7 +78,8 @@ async function startRows(
   return [
     row(`start with ${what}: ready`, [ready, "s"]),
     row("start: first reconcile of all objects", [first, "s"], {
-      ...{ usage, note: `${POST + PATCH + DELETE} writes` },
+      usage,
+      note: `${POST + PATCH + DELETE} writes`,
     }),
     row("start: longest block", [usage.blockMs, "ms"], { goal: "< 50 ms" }),
     row("memory, resident", [usage.residentMB, "MB"], {

@@ -27,8 +27,11 @@ import { TestClock } from "../support/test-clock.ts";
 
 const namespace = "latchkey-system";
 const service = {
-  ...{ namespace, serviceName: "w", externalNames: ["w.example"] },
-  ...{ clientName: "latchkey:kube-apiserver", hasConfigurations: true },
+  namespace,
+  serviceName: "w",
+  externalNames: ["w.example"],
+  clientName: "latchkey:kube-apiserver",
+  hasConfigurations: true,
 };
 const terms = {
   dnsNames: [

@@ -26,7 +26,9 @@ function recorded(start: () => Promise<void>, drain?: () => Promise<void>) {
   let useTls = (_tls: ServerTls): void => {};
   const part = certifiedServer(
     {
-      ...{ certificateDirectory: undefined, missing, ...(drain && { drain }) },
+      certificateDirectory: undefined,
+      missing,
+      ...(drain && { drain }),
       async start({ certificate }) {
         calls.push(`start ${certificate}`);
         await start();
@@ -43,8 +45,10 @@ function recorded(start: () => Promise<void>, drain?: () => Promise<void>) {
       onTls: ({ clientAuthority }) => void calls.push(clientAuthority),
     },
     {
-      ...{ clock: new TestClock(), log: recordingLog() },
-      ...{ random: () => 0, metrics: createMetrics() },
+      clock: new TestClock(),
+      log: recordingLog(),
+      random: () => 0,
+      metrics: createMetrics(),
       onFailure: (error) => void failures.push(error),
     },
   );

@@ -20,7 +20,9 @@ describe("a command starts with its configuration", () => {
     ["controller --namespace ", { LATCHKEY_NAMESPACE: "b" }, { config: unset }],
   ])("%j %j", async ([line, env, expected]) => {
     expect(await outcomeOf(line.split(" "), { env })).toMatchObject({
-      ...{ exitCode: 0, stdout: "", stderr: "" },
+      exitCode: 0,
+      stdout: "",
+      stderr: "",
       ...expected,
     });
   });
@@ -58,7 +60,9 @@ describe("an invalid command line prints one sentence and exits with 2", () => {
     ["webhook --direct=perhaps", '--direct (LATCHKEY_DIRECT): "perhaps" must be true or false'],
   ])("%j", async ([line, sentence]) => {
     expect(await outcomeOf(line.split(" "))).toEqual({
-      ...{ exitCode: 2, stdout: "", stderr: `latchkey: ${sentence}\n` },
+      exitCode: 2,
+      stdout: "",
+      stderr: `latchkey: ${sentence}\n`,
     });
   });
 

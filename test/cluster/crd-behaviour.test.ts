@@ -33,7 +33,8 @@ describe.each(everyKind)("the status of a %s", (kind) => {
     expect(status).toEqual({ observedGeneration: -1 });
     const path = `${collectionOf(kind)}/${metadata.name}`;
     const emptied = await ask(statusWriter, {
-      ...{ method: "PUT", path: `${path}/status` },
+      method: "PUT",
+      path: `${path}/status`,
       body: { ...objectOf(kind, metadata.name ?? "", {}), metadata, status: {} },
     });
     expect([emptied.code, emptied.status]).toEqual([200, {}]);

@@ -40,7 +40,10 @@ describe.each(everyKind)("an object of the kind %s", (kind) => {
     await finalizersOf(path, null);
     const { name, uid } = answer.metadata;
     expect(await as(admin).delete(path)).toMatchObject({
-      ...{ code: 200, apiVersion: "v1", kind: "Status", status: "Success" },
+      code: 200,
+      apiVersion: "v1",
+      kind: "Status",
+      status: "Success",
       details: { name, group, kind: plural, uid },
     });
     const details = { name, group, kind: plural };
@@ -59,7 +62,8 @@ describe.each(everyKind)("an object of the kind %s", (kind) => {
       expect(answer).toMatchObject({
         kind,
         metadata: {
-          ...{ deletionTimestamp: expect.any(String), deletionGracePeriodSeconds: 0 },
+          deletionTimestamp: expect.any(String),
+          deletionGracePeriodSeconds: 0,
           finalizers: [first, second, third],
         },
       });

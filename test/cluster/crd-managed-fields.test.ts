@@ -36,7 +36,9 @@ describe.each(everyKind)("metadata.managedFields of the kind %s", (kind) => {
     labels: Readonly<Record<string, string>>,
     query: string,
   ): Ask => ({
-    ...{ method: "PATCH", type: patchTypes.apply, path: `${collection}/${name}?${query}` },
+    method: "PATCH",
+    type: patchTypes.apply,
+    path: `${collection}/${name}?${query}`,
     body: { apiVersion, kind, metadata: { name, labels } },
   });
   const apply = (...terms: Parameters<typeof applyOf>): Promise<Answer> =>
@@ -44,32 +46,42 @@ describe.each(everyKind)("metadata.managedFields of the kind %s", (kind) => {
 
   it("has an entry for each manager, operation and subresource", async () => {
     const made = await arrange({
-      ...{ method: "POST", path: `${collection}?fieldManager=creator` },
+      method: "POST",
+      path: `${collection}?fieldManager=creator`,
       body: objectOf(kind, unique("managed"), {}),
     });
     await apply(made.metadata.name, { team: "a" }, "fieldManager=applier");
     const changed = await ask(statusWriter, {
-      ...{ method: "PATCH", type: patchTypes.merge },
+      method: "PATCH",
+      type: patchTypes.merge,
       path: `${pathOf(made)}/status?fieldManager=creator`,
       body: { status: { observedGeneration: 1 } },
     });
     const common = {
-      ...{ apiVersion, fieldsType: "FieldsV1" },
+      apiVersion,
+      fieldsType: "FieldsV1",
       time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
     };
     expect(entriesOf(changed)).toHaveLength(3);
     expect(entriesOf(changed)).toEqual(
       expect.arrayContaining([
         {
-          ...{ ...common, manager: "creator", operation: "Update" },
+          ...common,
+          manager: "creator",
+          operation: "Update",
           fieldsV1: { "f:spec": {} },
         },
         {
-          ...{ ...common, manager: "applier", operation: "Apply" },
+          ...common,
+          manager: "applier",
+          operation: "Apply",
           fieldsV1: { "f:metadata": { "f:labels": { "f:team": {} } } },
         },
         {
-          ...{ ...common, manager: "creator", operation: "Update", subresource: "status" },
+          ...common,
+          manager: "creator",
+          operation: "Update",
+          subresource: "status",
           fieldsV1: { "f:status": { "f:observedGeneration": {} } },
         },
       ]),
@@ -81,7 +93,8 @@ describe.each(everyKind)("metadata.managedFields of the kind %s", (kind) => {
     await apply(name, { team: "a" }, "fieldManager=one");
     const other = applyOf(name, { team: "b" }, "fieldManager=two");
     expect(await ask(admin, other)).toMatchObject({
-      ...{ code: 409, reason: "Conflict" },
+      code: 409,
+      reason: "Conflict",
       details: { causes: [{ reason: "FieldManagerConflict", field: ".metadata.labels.team" }] },
     });
     const forced = await apply(name, { team: "b" }, "fieldManager=two&force=true");

@@ -38,7 +38,9 @@ const optionalFields = [
 
 /** A refusal whose message contains a text. */
 const refused = (code: number, text: string): object => ({
-  ...{ code, status: "Failure", message: expect.stringContaining(text) },
+  code,
+  status: "Failure",
+  message: expect.stringContaining(text),
 });
 
 describe.each(everyKind)("an object of the kind %s", (kind) => {
@@ -70,16 +72,21 @@ describe.each(everyKind)("an object of the kind %s", (kind) => {
       [
         "JSON Patch",
         (stored, change) => ({
-          ...{ method: "PATCH", type: patchTypes.json, path: pathOf(stored) },
+          method: "PATCH",
+          type: patchTypes.json,
+          path: pathOf(stored),
           body: Object.entries(change).map(([field, value]) => ({
-            ...{ op: "replace", path: `/${field}`, value },
+            op: "replace",
+            path: `/${field}`,
+            value,
           })),
         }),
       ],
       [
         "apply",
         (stored, change) => ({
-          ...{ method: "PATCH", type: patchTypes.apply },
+          method: "PATCH",
+          type: patchTypes.apply,
           path: `${pathOf(stored)}?fieldManager=test`,
           body: { apiVersion, kind, ...change },
         }),
@@ -287,7 +294,10 @@ describe.each(everyKind)("an object of the kind %s", (kind) => {
       const details = { name: metadata.name, group, kind: plural };
       expect(await create({ name: metadata.name })).toMatchObject({
         ...refused(409, `${plural}.${group} "${metadata.name}" already exists`),
-        ...{ apiVersion: "v1", kind: "Status", reason: "AlreadyExists", details },
+        apiVersion: "v1",
+        kind: "Status",
+        reason: "AlreadyExists",
+        details,
       });
     });
 
@@ -322,7 +332,10 @@ describe.each(everyKind)("an object of the kind %s", (kind) => {
       const details = { name: metadata.name, group, kind: plural, retryAfterSeconds: 1 };
       expect(await create({ name: metadata.name, generateName: "taken-" })).toMatchObject({
         ...refused(409, "the server was not able to generate a unique name for the object"),
-        ...{ apiVersion: "v1", kind: "Status", reason: "AlreadyExists", details },
+        apiVersion: "v1",
+        kind: "Status",
+        reason: "AlreadyExists",
+        details,
       });
     });
   });
@@ -361,7 +374,8 @@ describe.each(everyKind)("an object of the kind %s", (kind) => {
       ...list
     } = await api.get(`${collection}?labelSelector=${label}`);
     expect(list).toEqual({
-      ...{ apiVersion, kind: `${kind}List` },
+      apiVersion,
+      kind: `${kind}List`,
       metadata: { continue: "", resourceVersion: expect.stringMatching(/^\d+$/) },
       items: [expect.objectContaining({ apiVersion, kind })],
     });

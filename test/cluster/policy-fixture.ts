@@ -20,7 +20,9 @@ export const root = { user: "root", groups: ["system:masters"] };
 
 /** An owner that does not exist. */
 export const gone = {
-  ...{ apiVersion: "v1", kind: "ConfigMap", name: "gone" },
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  name: "gone",
   uid: "00000000-0000-0000-0000-000000000000",
 };
 

@@ -94,7 +94,8 @@ withPolicies("the status of a quota in the namespace of an outbox", () => {
     await api.create("/api/v1/namespaces", { metadata: { name: namespace } });
     const spec = { hard: { secrets: "100" } };
     await api.create(`/api/v1/namespaces/${namespace}/resourcequotas`, {
-      ...{ metadata: { name: "outbox" }, spec },
+      metadata: { name: "outbox" },
+      spec,
     });
     const rights = "get,update,patch core resourcequotas,resourcequotas/status";
     for (const caller of [tenant, connector]) await grantUser(caller, rights);

@@ -326,7 +326,8 @@ describe.skipIf(!inject("hasPolicies"))("the Secret of a connected cluster", () 
     apiVersion: "v1",
     kind: "Secret",
     metadata: {
-      ...{ name: unique("warned"), namespace: clusters },
+      name: unique("warned"),
+      namespace: clusters,
       labels: cluster === undefined ? {} : { [labels.cluster]: cluster },
       annotations: { [annotations.projects]: projects },
     },
@@ -370,7 +371,9 @@ describe.skipIf(!inject("hasPolicies"))("the Secret of a connected cluster", () 
 
 describe.skipIf(!inject("hasPolicies"))("a key that may be a digest without its prefix", () => {
   const object = (key: string, name = unique("warned")) => ({
-    ...{ apiVersion, kind: "OwnedAccessKey", metadata: { name } },
+    apiVersion,
+    kind: "OwnedAccessKey",
+    metadata: { name },
     spec: { user: "alice", key },
   });
   const hex = (bytes: number): string => randomBytes(bytes).toString("hex");

@@ -42,7 +42,12 @@ const listed = {
 
 test("counts copies, unmanaged Secrets, reported failures and missing copies", async () => {
   expect(await counted(listed)).toMatchObject({
-    ...{ visited: 4, desired: 4, synced: 1, conflicts: 1, failed: 1, pending: 1 },
+    visited: 4,
+    desired: 4,
+    synced: 1,
+    conflicts: 1,
+    failed: 1,
+    pending: 1,
     failures: [
       { namespace: "b", reason: "NotManaged", regarding: { subject: { uid: "uid-db" } } },
       { namespace: "c", reason: "Forbidden", message: "exceeded quota" },
@@ -62,7 +67,9 @@ test("names the newer SharedSecret with the same targets, and counts its targets
   const { contested } = await counted(listed);
   expect(contested).toMatchObject({ targets: 4, newer: { name: "newer" } });
   expect(await counted(listed, "newer")).toMatchObject({
-    ...{ desired: 4, conflicts: 4, contested: { targets: 0 } },
+    desired: 4,
+    conflicts: 4,
+    contested: { targets: 0 },
   });
 });
 
@@ -75,13 +82,17 @@ test("counts the targets that may not have its labels, except placeholders", asy
   const asking = { [labels.sharedSecretName]: "db", [labels.sharedSecretNamespace]: "team" };
   const placeholder = rawObject({ namespace: "d", name: "db", labels: asking });
   const { withheld } = await counted({
-    ...{ ...listed, sharedsecrets: [copying], secrets: [placeholder] },
+    ...listed,
+    sharedsecrets: [copying],
+    secrets: [placeholder],
   });
   expect(withheld).toEqual({ targets: 3, key: "team" });
 });
 
 test("names the projects without a namespace", async () => {
   expect(await counted({ sharedsecrets: [rawSharedSecret("db")] })).toMatchObject({
-    ...{ visited: 0, desired: 0, emptyProjects: [{ project: "web" }] },
+    visited: 0,
+    desired: 0,
+    emptyProjects: [{ project: "web" }],
   });
 });

@@ -338,9 +338,12 @@ test("an API server that is away for days does not make the process unready", as
   const informers = createInformers(
     { ...deps, listWatch: new FakeListWatch({ namespaces: [projectNamespace("pay")] }) },
     {
-      ...{ ...informersOptions, onChange: () => {} },
+      ...informersOptions,
+      onChange: () => {},
       watched: agentKinds({
-        ...{ outbox: "box", problem: () => undefined, writes: () => ({ kind: "all" }) },
+        outbox: "box",
+        problem: () => undefined,
+        writes: () => ({ kind: "all" }),
         central: { ...deps, listWatch: remote },
       }),
     },
@@ -367,7 +370,10 @@ test("a right for the reports of agents that is missing delays a new leader, and
   const version = listWatch.version.bind(listWatch);
   const informers = createInformers(
     {
-      ...{ clock, log, yielder: new Yielder(clock), random: () => 0 },
+      clock,
+      log,
+      yielder: new Yielder(clock),
+      random: () => 0,
       listWatch: { list, watch, get, version },
     },
     { ...informersOptions, onChange: () => {} },

@@ -23,7 +23,9 @@ async function metricsOf(listed: Readonly<Record<string, readonly RawObject[]>>)
 const inOutbox = (name: string, data: object, withdrawn?: string): RawObject =>
   rawObject(
     {
-      ...{ namespace: "latchkey-cluster-east", name, labels: { [labels.outboxUid]: "uid" } },
+      namespace: "latchkey-cluster-east",
+      name,
+      labels: { [labels.outboxUid]: "uid" },
       annotations: withdrawn === undefined ? {} : { [annotations.withdrawn]: withdrawn },
     },
     { type: outboxSecretType, data },

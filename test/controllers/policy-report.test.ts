@@ -15,10 +15,13 @@ function reported() {
   const [clock, log, metrics] = [new TestClock(), recordingLog(), createMetrics()];
   const stop = new AbortController();
   const state: { answer: "shipped" | "weak" | "Network"; asked: number } = {
-    ...{ answer: "shipped", asked: 0 },
+    answer: "shipped",
+    asked: 0,
   };
   const part = policyReport("latchkey-system", {
-    ...{ clock, log, metrics },
+    clock,
+    log,
+    metrics,
     client: {
       async get({ plural }, { name }) {
         state.asked += 1;

@@ -18,7 +18,14 @@ const refresh = { ...read, do: "refresh" } as const;
 const source = (resourceVersion: string) =>
   observedSource({ metadata: { uid: "u", resourceVersion } });
 const claims = {
-  ...{ iss: "i", sub: "ann", aud: "a", iat: 0, nbf: 0, exp: 9, jti: "j", groups: [] },
+  iss: "i",
+  sub: "ann",
+  aud: "a",
+  iat: 0,
+  nbf: 0,
+  exp: 9,
+  jti: "j",
+  groups: [],
   [group]: { name: "t" },
 };
 const grantee = (name: string) =>

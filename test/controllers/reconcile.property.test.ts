@@ -125,7 +125,9 @@ function copyOf({ attempt, context }: Run): Run {
   const { answers, written, slots } = attempt;
   return {
     attempt: {
-      ...{ ...attempt, answers: new Map(answers), written: new Map(written) },
+      ...attempt,
+      answers: new Map(answers),
+      written: new Map(written),
       slots: slots.map((slot) => ({ ...slot })),
     },
     context: contextWith(context.reconciler, structuredClone(context.world.memory)),

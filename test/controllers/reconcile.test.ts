@@ -53,7 +53,10 @@ async function attempted(
   const decide = typeof decided === "function" ? decided : () => decided;
   const ended = vi.fn<() => void>();
   const reconciler: Reconciler = {
-    ...{ queue: "key", workers: () => 1, decide, ended },
+    queue: "key",
+    workers: () => 1,
+    decide,
+    ended,
     ...rest,
   };
   const play = (): { readonly attempt: ReconcileAttempt; readonly rounds: readonly string[][] } => {

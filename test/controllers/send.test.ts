@@ -12,7 +12,9 @@ import { create, patch, probe, recordEvent, remove, replace, status } from "../s
 
 const body = { metadata: { resourceVersion: "1" } };
 const manifest = (versions: object) => ({
-  ...{ apiVersion: "v1", kind: "Secret", metadata: { namespace: "ns", name: "a", ...versions } },
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { namespace: "ns", name: "a", ...versions },
 });
 
 test.for([
@@ -178,7 +180,14 @@ describe("the answer to a question", () => {
   });
 
   const claims = {
-    ...{ iss: "i", sub: "ann", aud: "a", iat: 0, nbf: 0, exp: 1, jti: "j", groups: [] },
+    iss: "i",
+    sub: "ann",
+    aud: "a",
+    iat: 0,
+    nbf: 0,
+    exp: 1,
+    jti: "j",
+    groups: [],
     [group]: { name: "t" },
   };
   test("about a token is the token, if there are signing keys", async () => {

@@ -44,7 +44,9 @@ async function setup(clusterroles: readonly RawObject[] = [view, list, edit]) {
   const get = async (after?: string) =>
     handler(
       {
-        ...{ method: "GET", path: "/id/openid/v1/roles", body: "" },
+        method: "GET",
+        path: "/id/openid/v1/roles",
+        body: "",
         ...(after !== undefined && { query: `after=${after}` }),
       },
       { clientName: undefined, address: "192.0.2.1" },

@@ -56,7 +56,8 @@ describe("the targets of a source", () => {
     ];
     const { stores } = (
       await syncedInformers({ namespaces, sharedsecrets: [rawSharedSecret("db")] }, () => {}, {
-        ...{ requireSyncFrom: true, copyKeys: [] },
+        requireSyncFrom: true,
+        copyKeys: [],
       })
     ).informers;
     expect(targetsOf(sourceOf(stores, "db"), stores).map(keyOf)).toEqual(["choosy/db"]);
@@ -153,7 +154,8 @@ describe("the observed target", () => {
     const plain = { namespaces: [projectNamespace("pay")] };
     expect(observeTarget(target, await storesOf(plain)).allowCopyKeys).toBeUndefined();
     const { informers } = await syncedInformers(plain, () => {}, {
-      ...{ requireSyncFrom: false, copyKeys: ["tier"] },
+      requireSyncFrom: false,
+      copyKeys: ["tier"],
     });
     expect(observeTarget(target, informers.stores).allowCopyKeys).toBe("tier");
   });

@@ -18,7 +18,8 @@ function quotaOf(quotaTokens: number) {
   const options = { ...controllerOptions, quotaTokens };
   const context = { options, memory: newMemory({ quotaExempt: ["deployer"] }) };
   return {
-    ...{ context, nextEnd: (requester: string) => nextTokenEnd(requester, context) },
+    context,
+    nextEnd: (requester: string) => nextTokenEnd(requester, context),
     take: (counted: CountedToken, now: number) => takeTokenQuota(counted, now, context),
   };
 }

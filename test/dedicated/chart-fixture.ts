@@ -45,7 +45,10 @@ export interface Charts extends PackagedCharts {
 }
 
 const usual: Required<Rendering> = {
-  ...{ chart: "latchkey", values: {}, version: "v1.37.2", namespace: "latchkey-system" },
+  chart: "latchkey",
+  values: {},
+  version: "v1.37.2",
+  namespace: "latchkey-system",
 };
 
 /** The options of tests that render charts: skipped where this machine cannot. */

@@ -83,7 +83,8 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
     await fixture.offer(source, { project, data: { password: "changed" } });
     await becomesCopied(place, { password: "changed" });
     await fixture.offer(source, {
-      ...{ project, data: { user: "me" } },
+      project,
+      data: { user: "me" },
       annotations: { [annotations.syncFormat]: "json", [annotations.syncSecretName]: "other" },
     });
     await becomesCopied({ ...place, name: "other" }, { "data.json": '{"user":"me"}' });
@@ -242,7 +243,8 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
     const name = unique("forged");
     for (const namespace of [place.namespace, other])
       await make(namespace, {
-        ...{ name, labels: { [labels.outboxUid]: source.uid } },
+        name,
+        labels: { [labels.outboxUid]: source.uid },
         annotations: {
           [annotations.copyOf]: `east//team-a/${source.name} -> ${namespace}/${name}`,
         },

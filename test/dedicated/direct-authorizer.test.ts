@@ -127,7 +127,9 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
     const issuerAuthority = join(connected.directory, "issuer-ca.crt");
     await applyDirectAuthorizerRbac(connected);
     authorizer = await startDirectAuthorizer({
-      ...{ controlPlane: connected, program, restart: "never" },
+      controlPlane: connected,
+      program,
+      restart: "never",
       args: [
         ...[`--cluster-name=${connectedName}`, `--issuer=${issuer}`],
         `--certificate-authority=${issuerAuthority}`,
@@ -136,7 +138,9 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
     await authorizer.waitReady();
     const { webhookUrl } = authorizer;
     ({ printed } = await trustTokens(connected, {
-      ...{ management, issuer, name: connectedName },
+      management,
+      issuer,
+      name: connectedName,
       authorizer: { webhookUrl, issuerAuthority },
     }));
     await applyGateway(management);

@@ -201,15 +201,20 @@ export function describeFront(given: () => DirectFixture): void {
       ...broken.map((each) => ({ key: each, path: `${directPath}/api` })),
       { path: `${directPath}/api`, headers: { "sec-websocket-protocol": `${subprotocol}, v5` } },
       {
-        ...{ key: token, method: "POST", path: `${directPath}/api/v1/namespaces/web/secrets` },
-        ...{ headers: json, body: `{"data": "${body}"` },
+        key: token,
+        method: "POST",
+        path: `${directPath}/api/v1/namespaces/web/secrets`,
+        headers: json,
+        body: `{"data": "${body}"`,
       },
     ];
     const answers: string[] = [];
     for (const request of requests)
       for (const http2 of [false, true]) {
         const { status, text } = await askGateway({
-          ...{ ...request, server: fixture.server, http2 },
+          ...request,
+          server: fixture.server,
+          http2,
         }).catch(() => ({ status: 0, text: "" }));
         if (status >= 400) answers.push(text);
       }

@@ -72,7 +72,9 @@ export function describeStreams(
     writeKubeconfig(kubeconfig, at, { token: { token } });
     const access = { ...connected, kubeconfigs: { token: kubeconfig } };
     return {
-      ...{ pod, echo, directory },
+      pod,
+      echo,
+      directory,
       run: (args) => tryKubectl(access, args, { user: "token", env }),
       start(args) {
         const child = startKubectlAt({ ...connected, kubeconfig }, args, { env });

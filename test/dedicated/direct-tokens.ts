@@ -163,9 +163,11 @@ export function describeTokens(given: () => TrustingCluster): void {
     expect(await cluster.statusesOf(own)).toEqual([200, 200]);
     expect(await cluster.statusesOf(virtual)).toEqual([401, 401]);
     const endpoint = await startEndpoint(connected, {
-      ...{ program: central.program, issuer: controller.issuerUrl },
+      program: central.program,
+      issuer: controller.issuerUrl,
       ca: await issuerCa(central.controlPlane),
-      ...{ name: "web/east", args: ["--own-audience-only"] },
+      name: "web/east",
+      args: ["--own-audience-only"],
     });
     try {
       const statuses = [all, own, virtual].map((token) => endpoint.statusOf(token));

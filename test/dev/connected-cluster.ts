@@ -108,7 +108,9 @@ export async function startDirectAccess(
   await authorizer.waitReady();
   const { webhookUrl } = authorizer;
   await trustTokens(connected, {
-    ...{ management, issuer, name: connectedCluster },
+    management,
+    issuer,
+    name: connectedCluster,
     authorizer: { webhookUrl, issuerAuthority: authority },
   });
   const endpoint = await startDirectEndpoint({
@@ -136,7 +138,9 @@ export async function startAgent(
   const directory = devPaths.connected;
   const connection = { name: connectedCluster, projects: "web", client, directory };
   const agent = await startClusterAgent({
-    ...{ ...settings, controlPlane: connected, directory },
+    ...settings,
+    controlPlane: connected,
+    directory,
     args: await connectAgent(management, connected, connection),
     log: devPaths.agentLog,
     pidFile: devPaths.agentPid,

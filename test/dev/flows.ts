@@ -16,7 +16,9 @@ const settledMs = 1_500;
 
 function shell(command: string, env: NodeJS.ProcessEnv = {}): string {
   return execFileSync("bash", ["-euc", `. ${devPaths.env}; ${command}`], {
-    ...{ cwd: repository, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] },
+    cwd: repository,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "inherit"],
     env: { ...process.env, ...env },
   });
 }

@@ -130,7 +130,11 @@ async function startControllerFor(
   const { controllerLog: log, controllerPid: pidFile } = devPaths;
   const address = `127.0.0.1:${await freePort()}`;
   const controller = await startController({
-    ...{ controlPlane, address, log, pidFile, directory: devDirectory },
+    controlPlane,
+    address,
+    log,
+    pidFile,
+    directory: devDirectory,
     ...asInImage(program),
     args: hasConnected ? [`--issuer=https://${address}`] : [],
     onDeath: (exit) => sayDeath("controller", log, exit),
@@ -185,7 +189,9 @@ async function startAgentFor(
 ): Promise<void> {
   say("starting the agent that `kubectl latchkey cluster connect` gives a key");
   const agent = await startAgent(controlPlane, connected, {
-    ...{ client, settings: asInImage(program), onDeath: sayDeath },
+    client,
+    settings: asInImage(program),
+    onDeath: sayDeath,
   });
   started.push(() => agent.stop());
 }
@@ -198,7 +204,8 @@ function sayDeath(name: string, log: string, exit: Exit): void {
 function asInImage(program: string) {
   if (process.env["LATCHKEY_FLOWS"] !== undefined)
     return {
-      ...{ program: join(repository, "src/main.ts"), nodeFlags: ["--import", flowRecorder] },
+      program: join(repository, "src/main.ts"),
+      nodeFlags: ["--import", flowRecorder],
       env: { LATCHKEY_FLOWS: flowsDirectory },
     };
   return { program, nodeFlags: imageNodeFlags(), env: { NODE_ENV: "production" } };
@@ -223,7 +230,12 @@ async function startWebhookFor(
   const onDeath = (exit: Exit) => sayDeath("webhook", log, exit);
   const args = [`--certificate-names=${webhookHost}`, "--require-admission-client-certificate"];
   const webhook = await startWebhook({
-    ...{ controlPlane, directory: devDirectory, log, pidFile, onDeath, args },
+    controlPlane,
+    directory: devDirectory,
+    log,
+    pidFile,
+    onDeath,
+    args,
     ...asInImage(program),
   });
   started.push(() => webhook.stop());
@@ -246,7 +258,11 @@ async function startGatewayFor(
   const { gatewayLog: log, gatewayPid: pidFile } = devPaths;
   const address = `127.0.0.1:${await freePort()}`;
   const gateway = await startGateway({
-    ...{ controlPlane, address, log, pidFile, directory: devDirectory },
+    controlPlane,
+    address,
+    log,
+    pidFile,
+    directory: devDirectory,
     ...asInImage(program),
     onDeath: (exit) => sayDeath("gateway", log, exit),
     args: ["--external-names=localhost,127.0.0.1", `--external-url=https://${address}`],

@@ -137,6 +137,12 @@ export function isOurs(
 
 /** The counts of a source without targets. */
 export const noTargets: SyncSummary = {
-  ...{ desired: 0, synced: 0, conflicts: 0, failed: 0, pending: 0 },
-  ...{ failures: [], contested: { targets: 0 }, emptyProjects: [] },
+  desired: 0,
+  synced: 0,
+  conflicts: 0,
+  failed: 0,
+  pending: 0,
+  failures: [],
+  contested: { targets: 0 },
+  emptyProjects: [],
 };

@@ -148,7 +148,11 @@ function secretAt(place: string, terms: SecretTerms): StoredSecret {
   if (!hasLabel && asksFor === undefined) return { metadata };
   const name = keys === "PASS=password" ? "PASS" : "password";
   return {
-    ...{ metadata, ownerReferences: [], type, immutable: isImmutable, digest: data },
+    metadata,
+    ownerReferences: [],
+    type,
+    immutable: isImmutable,
+    digest: data,
     ...(asksFor === undefined || keys === undefined ? {} : { values: { [name]: data } }),
   };
 }

@@ -48,8 +48,10 @@ const toClusters = (view: View, clusters: readonly string[], list = projects(vie
 
 /** Writes an object of an agent, which has no other fields. */
 const write = (collection: string, { name, component, ...rest }: Written): Action => ({
-  ...{ method: "PATCH", path: `${collection}/${name}?fieldManager=agent&force=true` },
-  ...{ type: patchTypes.apply, until: [200, 201] },
+  method: "PATCH",
+  path: `${collection}/${name}?fieldManager=agent&force=true`,
+  type: patchTypes.apply,
+  until: [200, 201],
   body: { metadata: { name, labels: { [labels.component]: component } }, ...rest },
 });
 interface Written {
@@ -63,7 +65,9 @@ const report = (
   said: Partial<ClusterReport> & { readonly uid: string },
 ) =>
   write(`${namespaces}/${outbox(view, cluster)}/configmaps`, {
-    ...{ apiVersion: "v1", kind: "ConfigMap", component: components.clusterReport },
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    component: components.clusterReport,
     name: reportName(reportNumberOf(said.uid)),
     data: { [reportKey]: reportText({ ...emptyReport, ...said }) },
   });
@@ -90,7 +94,9 @@ const notReportedWith = (uid: unknown): string =>
 const beat = (view: View, cluster: string) => {
   const apiVersion = "coordination.k8s.io/v1";
   return write(`/apis/${apiVersion}/namespaces/${outbox(view, cluster)}/leases`, {
-    ...{ apiVersion, kind: "Lease", component: components.clusterAgent },
+    apiVersion,
+    kind: "Lease",
+    component: components.clusterAgent,
     name: ownObjects.agentLease,
     spec: { renewTime: "2100-01-01T00:00:00.000000Z" },
   });
@@ -199,7 +205,9 @@ export const ofClusters: readonly Scenario[] = [
 function finalize(view: View, cluster: string): Action {
   const name = outbox(view, cluster);
   return {
-    ...{ method: "PUT", path: `${namespaces}/${name}/finalize`, until: [200] },
+    method: "PUT",
+    path: `${namespaces}/${name}/finalize`,
+    until: [200],
     body: { apiVersion: "v1", kind: "Namespace", metadata: { name }, spec: { finalizers: [] } },
   };
 }

@@ -76,7 +76,8 @@ export class InProcessInstance implements Instance {
     this.#running = program.assemble(
       { view: options.proxy.view, identity },
       {
-        ...{ credentials, central },
+        credentials,
+        central,
         clock: this.clock,
         random,
         log: mistakeLog(onMistake),
@@ -155,9 +156,13 @@ export class InProcessInstance implements Instance {
   state(): string {
     const { watches, inFlight, renewing, swallowed } = this.proxy;
     const facts = {
-      ...{ isPaused: this.isPaused, isLeading: this.#metrics.isLeading() },
+      isPaused: this.isPaused,
+      isLeading: this.#metrics.isLeading(),
       watches: `${watches.length} of ${this.#running.watches}`,
-      ...{ busy: this.#metrics.busy(), inFlight, renewing, swallowed },
+      busy: this.#metrics.busy(),
+      inFlight,
+      renewing,
+      swallowed,
     };
     return `${this.process}: ${JSON.stringify(facts)}`;
   }

@@ -72,8 +72,12 @@ function isOffered(
   held: { readonly bytes: number; readonly namespaceBytes: number },
 ) {
   const { kind } = outboxState({
-    ...{ target, existing: undefined, cluster: east, source: { ...sharedWith(), size } },
-    ...{ isTerminating: false, reported: { done: new Map() } },
+    target,
+    existing: undefined,
+    cluster: east,
+    source: { ...sharedWith(), size },
+    isTerminating: false,
+    reported: { done: new Map() },
     usage: { ...held, maximumBytes, withdrawals: 0 },
   });
   return kind === "missing";

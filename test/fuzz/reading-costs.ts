@@ -50,10 +50,8 @@ const front = {
 function unidentified(changes: Partial<RequestHead>): unknown {
   const head = {
     ...({ method: "GET", httpVersion: "1.1", isUpgrade: false, peerAddress: "192.0.2.1" } as const),
-    ...{
-      target: "/kubernetes/management/api",
-      rawHeaders: ["Host", "a", "Authorization", "Bearer a"],
-    },
+    target: "/kubernetes/management/api",
+    rawHeaders: ["Host", "a", "Authorization", "Bearer a"],
   };
   return identifyRequest({ ...head, ...changes }, front, () => {});
 }
@@ -120,22 +118,24 @@ const certificate = "-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE----
 /** What reads texts of clients, tenants, and administrators and agents of other clusters. */
 export const textReaders: readonly TextReader[] = [
   {
-    ...{
-      name: "a target without a credential",
-      most: readingBounds.requestTarget.bytes,
-      plain: "/web",
-    },
+    name: "a target without a credential",
+    most: readingBounds.requestTarget.bytes,
+    plain: "/web",
     read: (text) => unidentified({ target: text }),
   },
   inHeader("Accept", "text/html, "),
   inHeader("Authorization", "Bearer "),
   inHeader("Sec-WebSocket-Protocol", "v4.channel.k8s.io, "),
   {
-    ...{ name: "the name of a header", most: longestHead, plain: "accept" },
+    name: "the name of a header",
+    most: longestHead,
+    plain: "accept",
     read: (text) => unidentified({ rawHeaders: ["Host", "a", text, "a"] }),
   },
   {
-    ...{ name: "the headers Connection and Upgrade", most: longestHead / 4, plain: "a, " },
+    name: "the headers Connection and Upgrade",
+    most: longestHead / 4,
+    plain: "a, ",
     read: (text) => asksForUpgrade(["Connection", text, "Upgrade", text]),
   },
   inTarget("a path", "/api/v1/", "pods/"),
@@ -150,48 +150,63 @@ export const textReaders: readonly TextReader[] = [
   inBody("yaml", ["", ""], "a: b\n"),
   inBody("yaml", ["{", "}"], "a: b, "),
   {
-    ...{ name: "a kubeconfig", most: 4 * kibibyte, plain: "- a\n" },
+    name: "a kubeconfig",
+    most: 4 * kibibyte,
+    plain: "- a\n",
     read: (text) => parsed(() => parseClusterKubeconfig(load(text))),
   },
   inKubeconfig("server", "abcd"),
   inKubeconfig("certificate-authority-data", "QUJD\n"),
   inKubeconfig("token", "abcd"),
   {
-    ...{ name: "a direct address", most: longestKubeconfig, plain: "abcd" },
+    name: "a direct address",
+    most: longestKubeconfig,
+    plain: "abcd",
     read: (text) => parseDirectAddress(text, undefined),
   },
   {
-    ...{ name: "the CA of a direct address", most: 16 * kibibyte, plain: certificate },
+    name: "the CA of a direct address",
+    most: 16 * kibibyte,
+    plain: certificate,
     read: (text) => parseDirectAddress("https://a", text),
   },
   { name: "a CA bundle", most: longestKubeconfig, plain: certificate, read: certificateBlocks },
   {
-    ...{ name: "a report", most: readingBounds.agentReport.bytes, plain: '"a":["1",1],' },
-    ...{ around: ['{"format":1,"sources":{', '"b":[]}}'], read: parseReport },
+    name: "a report",
+    most: readingBounds.agentReport.bytes,
+    plain: '"a":["1",1],',
+    around: ['{"format":1,"sources":{', '"b":[]}}'],
+    read: parseReport,
   },
   {
-    ...{ name: "a signed text", most: readingBounds.token.bytes, plain: "abcd" },
+    name: "a signed text",
+    most: readingBounds.token.bytes,
+    plain: "abcd",
     read: (text) => verifyJws(text, noKeys),
   },
   {
-    ...{ name: "the header of a signed text", most: readingBounds.token.bytes, plain: '{"a":1}' },
+    name: "the header of a signed text",
+    most: readingBounds.token.bytes,
+    plain: '{"a":1}',
     read: (text) => verifyJws(`${Buffer.from(text).toString("base64url")}.e30.AAAA`, noKeys),
   },
   {
-    ...{ name: "an access key", most: longestHead, plain: "abcd" },
+    name: "an access key",
+    most: longestHead,
+    plain: "abcd",
     read: (text) => presentedKey(new SecretText(text)),
   },
   {
-    ...{
-      name: "the headers of an answer",
-      most: longestHead / 4,
-      plain: "a, ",
-    },
+    name: "the headers of an answer",
+    most: longestHead / 4,
+    plain: "a, ",
     read: (text) =>
       responseHeaders(["connection", text, "location", text], { prefix: "/a", isProxied: true }),
   },
   {
-    ...{ name: "a logged text", most: longestKubeconfig, plain: "abcdefghijklmnop " },
+    name: "a logged text",
+    most: longestKubeconfig,
+    plain: "abcdefghijklmnop ",
     read: (text) => log.info({ text }, "a"),
   },
   ...[

@@ -20,7 +20,9 @@ afterEach(async () => {
 function gateway(clock = new TestClock()) {
   const [log, large] = [recordingLog(), largeAnswers()];
   return {
-    ...{ clock, shares: large, lines: log.lines },
+    clock,
+    shares: large,
+    lines: log.lines,
     connect: async (onRequest?: (arrival: ReceivedRequest) => void) => {
       const peer = await startPeer(onRequest);
       const credential = { kind: "token", token: new SecretText("t") } as const;

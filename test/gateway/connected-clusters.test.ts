@@ -27,7 +27,9 @@ const kubeconfig = JSON.stringify({
 const secret = (cluster: string, data: Readonly<Record<string, string>>, name = cluster) =>
   rawObject(
     {
-      ...{ name, namespace: "latchkey-clusters", uid: name },
+      name,
+      namespace: "latchkey-clusters",
+      uid: name,
       labels: { "management.service/cluster": cluster },
     },
     { data },
@@ -41,7 +43,8 @@ async function clustersOf(...secrets: readonly ReturnType<typeof secret>[]) {
   const [log, yielder, large] = [recordingLog(), new Yielder(clock), largeAnswers()];
   const own = { clock, log, yielder, random: () => 0.5, onChange() {} };
   const clusters = new ConnectedClusters({
-    ...{ ...own, listWatch },
+    ...own,
+    listWatch,
     events: {
       record: async ({ subject, reason }) => void events.push(`${reason} ${subject.name}`),
     },

@@ -42,7 +42,10 @@ async function upstream(serve: (socket: Duplex) => void): Promise<string> {
 
 const alice = { username: "alice", groups: [], extra: {} };
 const admitted: Omit<AdmittedRequest, "server"> = {
-  ...{ kind: "admitted", method: "GET", framing: { kind: "none" }, required: [] },
+  kind: "admitted",
+  method: "GET",
+  framing: { kind: "none" },
+  required: [],
   target: {
     kind: "target",
     upstream: { kind: "management" },
@@ -54,7 +57,11 @@ const admitted: Omit<AdmittedRequest, "server"> = {
   request: { kind: "path", verb: "get", path: "/api" },
   user: alice,
   credential: {
-    ...{ kind: "credential", id: "uid-alice", user: alice, isScoped: false, noun: "an access key" },
+    kind: "credential",
+    id: "uid-alice",
+    user: alice,
+    isScoped: false,
+    noun: "an access key",
     sharedAs: "alice",
     authorize: () => Promise.resolve({ kind: "no-opinion" }),
     authorizeNow: () => ({ kind: "no-opinion" }),

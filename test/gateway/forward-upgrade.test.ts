@@ -148,8 +148,12 @@ describe.each(frontWays)("through the $name", (way) => {
     it("needs the verb create beside that of its method", async () => {
       const reading = { verbs: ["get"], resources: [{ group: "", resources: ["pods/exec"] }] };
       const rule = {
-        ...{ resourceNames: [], namespaces: [], nonResourceURLs: [], requestTargets: [] },
-        ...{ cluster: "", virtualClusters: [] },
+        resourceNames: [],
+        namespaces: [],
+        nonResourceURLs: [],
+        requestTargets: [],
+        cluster: "",
+        virtualClusters: [],
       };
       const scope = (verbs: readonly string[]) => ({
         ...emptyScope,

@@ -15,8 +15,14 @@ import { headers, rawSession, type RawSession } from "../support/raw-http2.ts";
 import { requestFieldsOf } from "./raw-frames.ts";
 
 const anyRule: ScopeRule = {
-  ...{ verbs: [], resources: [], resourceNames: [], namespaces: [], nonResourceURLs: [] },
-  ...{ requestTargets: [], cluster: "", virtualClusters: [] },
+  verbs: [],
+  resources: [],
+  resourceNames: [],
+  namespaces: [],
+  nonResourceURLs: [],
+  requestTargets: [],
+  cluster: "",
+  virtualClusters: [],
 };
 const on = (...names: string[]) => ({ resources: [{ group: "", resources: names }] });
 const verbs = (...all: string[]) => ({ verbs: all });

@@ -18,10 +18,13 @@ beforeEach(() => {
 
 function inFlightRequest(others: Partial<InFlightRequest> = {}): InFlightRequest {
   return {
-    ...{ kind: "stream", sharer: { user: "alice", key: "uid" } },
+    kind: "stream",
+    sharer: { user: "alice", key: "uid" },
     decide: () => ({ kind: "no-opinion" }),
     endsAt: () => Infinity,
-    ...{ end: () => {}, giveWay: () => false, cut: () => {} },
+    end: () => {},
+    giveWay: () => false,
+    cut: () => {},
     ...others,
   };
 }

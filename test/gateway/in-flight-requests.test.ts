@@ -36,11 +36,16 @@ function following() {
     endsAt = Infinity,
   ): Followed => {
     const followed: Followed = {
-      ...{ cuts: [], decisions: 0, ends: 0, decision: { kind: "no-opinion" }, endsAt },
+      cuts: [],
+      decisions: 0,
+      ends: 0,
+      decision: { kind: "no-opinion" },
+      endsAt,
       remove: () => remove(),
     };
     const remove = inFlight.add({
-      ...{ kind, sharer: { user, key } },
+      kind,
+      sharer: { user, key },
       decide() {
         followed.decisions += 1;
         return followed.decision;
@@ -173,7 +178,8 @@ describe("requests under way", () => {
       const order: string[] = [];
       const addSlow = (name: string, onDecide = (): void => {}) =>
         fixture.inFlight.add({
-          ...{ kind: "stream", sharer: { user: "u", key: "k" } },
+          kind: "stream",
+          sharer: { user: "u", key: "k" },
           decide() {
             order.push(name);
             onDecide();

@@ -18,8 +18,13 @@ test("a request of a client that leaves waits for discovery no longer", async ()
   const [discovery, leaving] = [unansweredDiscovery(), new AbortController()];
   const decision = credential.authorize(
     {
-      ...{ kind: "resource", verb: "get", group: "", resource: "pods", subresource: "" },
-      ...{ namespace: "a", name: "b" },
+      kind: "resource",
+      verb: "get",
+      group: "",
+      resource: "pods",
+      subresource: "",
+      namespace: "a",
+      name: "b",
     },
     { upstream, server: { ...server, discovery } },
     leaving.signal,

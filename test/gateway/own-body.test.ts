@@ -8,8 +8,13 @@ import { bodyBytes } from "../support/gateway-deps.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
 
 const request: ReviewedRequest = {
-  ...{ kind: "resource", verb: "create", group, resource: "sharedsecrets" },
-  ...{ subresource: "", namespace: "web", name: "" },
+  kind: "resource",
+  verb: "create",
+  group,
+  resource: "sharedsecrets",
+  subresource: "",
+  namespace: "web",
+  name: "",
 };
 
 const alice = { user: "alice", key: "a" };

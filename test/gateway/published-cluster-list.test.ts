@@ -42,7 +42,9 @@ async function publishing({
   };
   const list = new PublishedClusterList(
     {
-      ...{ listWatch, clock, log },
+      listWatch,
+      clock,
+      log,
       yielder: new Yielder(clock),
       random: () => 0.5,
       metrics: createMetrics(),

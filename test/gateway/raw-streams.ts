@@ -31,13 +31,20 @@ export function streamRows({
 
   type Became = FrameRow["becomes"];
   const unforwarded = (rule: string, becomes: Became, ...frames: readonly Buffer[]): FrameRow => ({
-    ...{ rule, frames, becomes, forwarded: 0 },
+    rule,
+    frames,
+    becomes,
+    forwarded: 0,
   });
   const refuses = (what: string, becomes: Became, ...frames: readonly Buffer[]): FrameRow =>
     unforwarded(`refuses ${what}`, becomes, ...frames);
   /** Forwards "hello". */
   const forwards = (rule: string, becomes: Became, ...frames: readonly Buffer[]): FrameRow => ({
-    ...{ rule, frames, becomes, forwarded: 1, body: "hello" },
+    rule,
+    frames,
+    becomes,
+    forwarded: 1,
+    body: "hello",
   });
 
   const bodies: readonly FrameRow[] = [

@@ -8,8 +8,13 @@ describe("a refusal", () => {
     const exchange = new FakeExchange();
     sendRefusal(exchange, unauthorized);
     expect(exchange.status).toEqual({
-      ...{ kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure" },
-      ...{ message: "Unauthorized", reason: "Unauthorized", code: 401 },
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
+      message: "Unauthorized",
+      reason: "Unauthorized",
+      code: 401,
     });
     expect(exchange.answer).toEqual({
       status: 401,

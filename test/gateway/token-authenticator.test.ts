@@ -30,19 +30,30 @@ const roles = new Map([
     "viewer",
     [
       {
-        ...{ apiGroups: [""], resources: ["pods"], verbs: ["get", "list"] },
-        ...{ resourceNames: [], nonResourceURLs: [] },
+        apiGroups: [""],
+        resources: ["pods"],
+        verbs: ["get", "list"],
+        resourceNames: [],
+        nonResourceURLs: [],
       },
     ],
   ],
 ]);
 const readPods = {
-  ...{ verbs: ["get"], resources: [{ group: "", resources: ["pods"] }], resourceNames: [] },
-  ...{ namespaces: [], nonResourceURLs: [], requestTargets: [], cluster: "", virtualClusters: [] },
+  verbs: ["get"],
+  resources: [{ group: "", resources: ["pods"] }],
+  resourceNames: [],
+  namespaces: [],
+  nonResourceURLs: [],
+  requestTargets: [],
+  cluster: "",
+  virtualClusters: [],
 };
 
 const role = (name: string, project: string) => ({
-  ...{ role: name, projects: [project], virtualClusters: [] },
+  role: name,
+  projects: [project],
+  virtualClusters: [],
 });
 
 /** The pipeline of a direct endpoint of the cluster `east`, and tokens for it. */
@@ -67,7 +78,9 @@ function endpoint(clusterName = "east") {
     tokens.replaceKeys(keys);
   };
   const authenticator = tokenAuthenticator({
-    ...{ tokens, clock, namespace: "latchkey-system" },
+    tokens,
+    clock,
+    namespace: "latchkey-system",
     keys: {
       has: (kid) => state.keys.has(kid),
       problems: () => (state.keys.size === 0 ? ["no signing keys"] : []),
@@ -93,8 +106,15 @@ function endpoint(clusterName = "east") {
   async function token(claims: Partial<TokenClaims> = {}): Promise<string> {
     const now = Math.floor(clock.now() / 1000);
     const good: TokenClaims = {
-      ...{ iss: origin.issuer, aud: common, sub: "alice", jti: "uid-token" },
-      ...{ iat: now, nbf: now, exp: now + 60, groups: ["devs"], [service]: { name: "laptop" } },
+      iss: origin.issuer,
+      aud: common,
+      sub: "alice",
+      jti: "uid-token",
+      iat: now,
+      nbf: now,
+      exp: now + 60,
+      groups: ["devs"],
+      [service]: { name: "laptop" },
     };
     return SecretText.reveal((await mintToken({ ...good, ...claims }, signingKeys)).token);
   }
@@ -311,8 +331,13 @@ it("a request of a client that leaves waits for discovery no longer", async () =
   const [discovery, leaving] = [unansweredDiscovery(), new AbortController()];
   const decision = credential.authorize(
     {
-      ...{ kind: "resource", verb: "get", group: "", resource: "pods", subresource: "" },
-      ...{ namespace: "a", name: "b" },
+      kind: "resource",
+      verb: "get",
+      group: "",
+      resource: "pods",
+      subresource: "",
+      namespace: "a",
+      name: "b",
     },
     { upstream: { kind: "cluster", cluster: "east" }, server: { ...server, discovery } },
     leaving.signal,

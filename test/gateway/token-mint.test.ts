@@ -18,7 +18,8 @@ const stalled = JSON.stringify({
 async function minting(request: FakeRequest = {}, sent: string | null = '{"spec":{}}') {
   const deps = fakeGatewayDeps();
   const exchange = new FakeExchange({
-    ...{ method: "POST", path: collection },
+    method: "POST",
+    path: collection,
     ...request,
     fields: ["Content-Type", "application/json", "Content-Length", "99", ...(request.fields ?? [])],
   });

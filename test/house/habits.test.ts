@@ -94,6 +94,12 @@ const habits: readonly Habit[] = [
     breach: "await client.get();",
   },
   {
+    rule: "no properties are packed to save lines",
+    pattern: /\.\.\.\{/,
+    at: [],
+    breach: "return { ...{ a, b }, c };",
+  },
+  {
     rule: "no check of the compiler or the linter is disabled",
     pattern: /@ts-(?:ignore|expect-error|nocheck)|oxlint-disable|eslint-disable/,
     at: [],

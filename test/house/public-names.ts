@@ -107,7 +107,10 @@ async function kindNames(): Promise<readonly string[]> {
 function claimNames(): readonly string[] {
   const token = parseEndpointToken({
     metadata: {
-      ...{ name: "t", uid: "u", resourceVersion: "1", generation: 1 },
+      name: "t",
+      uid: "u",
+      resourceVersion: "1",
+      generation: 1,
       creationTimestamp: "2026-01-01T00:00:00Z",
     },
     spec: { scope: {} },
@@ -155,11 +158,23 @@ function clientNames(): readonly string[] {
 /** The fields of a report; the compiler finds one that is missing. */
 const reportFields = {
   item: {
-    ...{ object: true, source: true, state: true, reason: true, message: true, causes: true },
-    ...{ target: true, targets: true, displayName: true, cluster: true },
+    object: true,
+    source: true,
+    state: true,
+    reason: true,
+    message: true,
+    causes: true,
+    target: true,
+    targets: true,
+    displayName: true,
+    cluster: true,
   },
   cluster: {
-    ...{ projects: true, heartbeatAge: true, offered: true, synced: true, withdrawals: true },
+    projects: true,
+    heartbeatAge: true,
+    offered: true,
+    synced: true,
+    withdrawals: true,
     unseenAge: true,
   },
   cause: { object: true, field: true, value: true, reason: true, message: true },

@@ -24,8 +24,12 @@ async function controlling({ failures = 0 } = {}) {
   let failuresLeft = failures;
   const controller = new ObjectController(
     {
-      ...{ clock, listWatch, yielder: new Yielder(clock), log: recordingLog() },
-      ...{ random: () => 0.5, metrics: createMetrics() },
+      clock,
+      listWatch,
+      yielder: new Yielder(clock),
+      log: recordingLog(),
+      random: () => 0.5,
+      metrics: createMetrics(),
     },
     {
       name: "secrets",

@@ -105,7 +105,9 @@ async function startCluster(): Promise<StartedControlPlane> {
   const authorization = join(place.work, "authorization.json");
   writeFileSync(authorization, authorizationConfig);
   const controlPlane = await startControlPlane(withoutManager, {
-    ...{ directory, logs, users: [node, scheduler] },
+    directory,
+    logs,
+    users: [node, scheduler],
     extraApiServerFlags: [
       `--authorization-config=${authorization}`,
       "--enable-admission-plugins=NodeRestriction",

@@ -60,7 +60,8 @@ async function prepare(): Promise<InsideSettings> {
   const [Node = ""] = runConfig().Entrypoint;
   const config = { ...runConfig(), Entrypoint: [Node, "--eval", "setInterval(() => {}, 1e9)"] };
   writeLayout(join(work, "pause"), {
-    ...{ ...pauseImage, config: { ...config, Cmd: [] } },
+    ...pauseImage,
+    config: { ...config, Cmd: [] },
     images: images.map((one) => ({ ...one, layers: one.layers.slice(0, -1) })),
   });
   rmSync(logs, { recursive: true, force: true });

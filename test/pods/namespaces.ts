@@ -39,7 +39,8 @@ export function startInNamespaces(command: readonly string[]): ChildProcess {
   const words = ["--pdeathsig", "KILL", "unshare", ...unshare, "--kill-child"];
   // Not in the terminal's process group: Ctrl-C reaches this process alone, which cleans up.
   return spawn("setpriv", [...words, "/bin/sh", "-c", prepare, "sh", ...command], {
-    ...{ stdio: ["ignore", "inherit", "inherit"], detached: true },
+    stdio: ["ignore", "inherit", "inherit"],
+    detached: true,
   });
 }
 

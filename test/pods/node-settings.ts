@@ -56,7 +56,10 @@ export const cniConfig = JSON.stringify({
   name: "pods",
   plugins: [
     {
-      ...{ type: "bridge", bridge: network.bridge, isGateway: true, ipMasq: false },
+      type: "bridge",
+      bridge: network.bridge,
+      isGateway: true,
+      ipMasq: false,
       ipam: {
         type: "host-local",
         ranges: [[{ subnet: network.subnet }]],
@@ -68,22 +71,30 @@ export const cniConfig = JSON.stringify({
 
 /** A kubelet gets what its pods need; the webhook for keys is added later, in another file. */
 export const authorizationConfig = JSON.stringify({
-  ...{ apiVersion: "apiserver.config.k8s.io/v1", kind: "AuthorizationConfiguration" },
+  apiVersion: "apiserver.config.k8s.io/v1",
+  kind: "AuthorizationConfiguration",
   authorizers: ["Node", "RBAC"].map((type) => ({ type, name: type.toLowerCase() })),
 });
 
 /** The KubeletConfiguration of a node that shares a machine with other work. */
 export function kubeletConfig(place: NodePlace): string {
   return JSON.stringify({
-    ...{ apiVersion: "kubelet.config.k8s.io/v1beta1", kind: "KubeletConfiguration" },
+    apiVersion: "kubelet.config.k8s.io/v1beta1",
+    kind: "KubeletConfiguration",
     containerRuntimeEndpoint: `unix://${containerdSocket(place)}`,
     authentication: { anonymous: { enabled: false }, webhook: { enabled: true } },
     authorization: { mode: "Webhook" },
-    ...{ cgroupDriver: "cgroupfs", cgroupRoot: `/${place.cgroup}`, failCgroupV1: false },
-    ...{ enforceNodeAllocatable: [], failSwapOn: false, makeIPTablesUtilChains: false },
+    cgroupDriver: "cgroupfs",
+    cgroupRoot: `/${place.cgroup}`,
+    failCgroupV1: false,
+    enforceNodeAllocatable: [],
+    failSwapOn: false,
+    makeIPTablesUtilChains: false,
     evictionHard: { "memory.available": "50Mi", "nodefs.available": "1%" },
-    ...{ imageGCHighThresholdPercent: 100, imageGCLowThresholdPercent: 99 },
-    ...{ resolvConf: "", volumePluginDir: join(place.work, "volume-plugins") },
+    imageGCHighThresholdPercent: 100,
+    imageGCLowThresholdPercent: 99,
+    resolvConf: "",
+    volumePluginDir: join(place.work, "volume-plugins"),
   });
 }
 

@@ -227,15 +227,19 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey cluster", () => {
     const all = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
     await allow({ kind: "User", name: user }, [
       {
-        ...{ apiGroups: ["management.service"], resources: ["clusters"] },
-        ...{ resourceNames: [name], verbs: ["connect"] },
+        apiGroups: ["management.service"],
+        resources: ["clusters"],
+        resourceNames: [name],
+        verbs: ["connect"],
       },
       { apiGroups: ["management.service"], resources: ["ownedaccesskeys"], verbs: all },
       { apiGroups: [""], resources: ["namespaces", ...outbox], verbs: all },
       { apiGroups: ["rbac.authorization.k8s.io"], resources: ["*"], verbs: all },
       { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: all },
       {
-        ...{ apiGroups: [""], resources: ["users"], verbs: ["impersonate"] },
+        apiGroups: [""],
+        resources: ["users"],
+        verbs: ["impersonate"],
         resourceNames: [`latchkey-cluster-agent:${name}`],
       },
     ]);
@@ -308,11 +312,17 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey cluster", () => {
       (each) => stringAt(recordAt(each, "object"), "name") === name,
     );
     expect(item).toEqual({
-      ...{ object: { kind: "Cluster", name }, state: "ok", reason: "Synced", causes: [] },
+      object: { kind: "Cluster", name },
+      state: "ok",
+      reason: "Synced",
+      causes: [],
       message: `The agent of cluster "${name}" reports.`,
       cluster: {
-        ...{ projects: ["web", "pay"], heartbeatAge: expect.any(Number) },
-        ...{ offered: 0, synced: 0, withdrawals: 0 },
+        projects: ["web", "pay"],
+        heartbeatAge: expect.any(Number),
+        offered: 0,
+        synced: 0,
+        withdrawals: 0,
       },
     });
   });
@@ -324,8 +334,12 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey cluster", () => {
     const namespace = "latchkey-clusters";
     await api.create(`/apis/events.k8s.io/v1/namespaces/${namespace}/events`, {
       metadata: { name },
-      ...{ reason: "ClusterThrottled", type: "Warning", action: "Reconcile", note: "too much" },
-      ...{ reportingController: "management.service/latchkey", reportingInstance: "gateway" },
+      reason: "ClusterThrottled",
+      type: "Warning",
+      action: "Reconcile",
+      note: "too much",
+      reportingController: "management.service/latchkey",
+      reportingInstance: "gateway",
       eventTime: new Date().toISOString().replace("Z", "000Z"),
       regarding: { apiVersion: "v1", kind: "Secret", namespace, name, uid: metadata.uid },
     });

@@ -92,17 +92,21 @@ describe.skipIf(inject("cli") === undefined)("SharedSecrets in a cluster of the 
     const named = `SharedSecret "${source.namespace}/${source.name}"`;
     const loses = `  - Cluster "${cluster.name}" loses ${named}, and the copies there are removed.`;
     const ofSource = {
-      ...{ apiVersion: "management.service/v1", kind: "SharedSecret" },
+      apiVersion: "management.service/v1",
+      kind: "SharedSecret",
       metadata: {
-        ...{ namespace: source.namespace, name: source.name },
+        namespace: source.namespace,
+        name: source.name,
         annotations: { [annotations.syncToClusters]: "north" },
       },
     };
     expect(await planned(ofSource)).toEqual([loses]);
     const ofCluster = {
-      ...{ apiVersion: "v1", kind: "Secret" },
+      apiVersion: "v1",
+      kind: "Secret",
       metadata: {
-        ...{ namespace: "latchkey-clusters", name: cluster.name },
+        namespace: "latchkey-clusters",
+        name: cluster.name,
         annotations: { [annotations.projects]: "pay" },
       },
     };

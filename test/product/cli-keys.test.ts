@@ -250,8 +250,12 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
       ].join("\n"),
     });
     const changed = {
-      ...{ user: "alice", type: "User", key: before["key"], ttl: 7200 },
-      ...{ displayName: "Shop", description: "Pipeline of the shop" },
+      user: "alice",
+      type: "User",
+      key: before["key"],
+      ttl: 7200,
+      displayName: "Shop",
+      description: "Pipeline of the shop",
       scope: { spaces: [{ project: "web", space: "dev" }] },
     };
     expect(await stored(name)).toEqual(changed);
@@ -322,8 +326,10 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
     await runCli(["keys", "create", name, "--user=bob"]);
     await allow({ kind: "User", name: "bob" }, [
       {
-        ...{ apiGroups: ["management.service"], resources: ["ownedaccesskeys"] },
-        ...{ resourceNames: [name], verbs: ["get"] },
+        apiGroups: ["management.service"],
+        resources: ["ownedaccesskeys"],
+        resourceNames: [name],
+        verbs: ["get"],
       },
     ]);
     const { code, stderr } = await runCli(["keys", "rotate", name], { user: "bob" });

@@ -95,7 +95,9 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey", () => {
   it("kubectl get -o wide has the display name of SharedSecrets and keys", async () => {
     const key = unique("shown");
     await api.create("/apis/management.service/v1/ownedaccesskeys", {
-      ...{ apiVersion: "management.service/v1", kind: "OwnedAccessKey", metadata: { name: key } },
+      apiVersion: "management.service/v1",
+      kind: "OwnedAccessKey",
+      metadata: { name: key },
       spec: { user: "alice", displayName: "Key of alice" },
     });
     const wide = (...what: readonly string[]) =>

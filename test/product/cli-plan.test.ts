@@ -320,7 +320,8 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey plan", () => {
     expect(notes).toMatchObject([
       {
         object: { kind: "SharedSecret", name: "lost" },
-        ...{ state: "problem", reason: "ProjectWithoutNamespace" },
+        state: "problem",
+        reason: "ProjectWithoutNamespace",
         message: expect.stringContaining(
           "o namespace has a label management.service/project that matches",
         ),
@@ -350,7 +351,8 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey plan", () => {
 
   it("refuses a missing file, and an object that is there twice", async () => {
     expect(await plan(["-f", join(directory, "missing.yaml")])).toMatchObject({
-      ...{ code: 2, stdout: "" },
+      code: 2,
+      stdout: "",
       stderr: expect.stringContaining('missing.yaml" cannot be read: ENOENT'),
     });
     write([source(), source()]);

@@ -39,7 +39,9 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey status that goes 
     await api.create(path, { metadata: { name: namespace } });
     await api.create(path, { metadata: { name: target, ...accepting } });
     await makeSharedSecret({
-      ...{ namespace, name: "shared", annotations: { [annotations.syncToProjects]: project } },
+      namespace,
+      name: "shared",
+      annotations: { [annotations.syncToProjects]: project },
       spec: {
         data: { password: base64(canary) },
         access: [{ verbs: ["get"], users: ["bob"] }],

@@ -45,7 +45,9 @@ describe.skipIf(inject("cli") === undefined)("the client in both forms", isRun, 
   const run = (form: keyof typeof forms, args: readonly string[], env = cliEnvironment({})) => {
     const [command = "", ...words] = forms[form];
     const { status, stdout, stderr } = spawnSync(command, [...words, ...args], {
-      ...{ cwd: directory, env, encoding: "utf8" },
+      cwd: directory,
+      env,
+      encoding: "utf8",
     });
     return { code: status, stdout, stderr };
   };
@@ -76,7 +78,8 @@ describe.skipIf(inject("cli") === undefined)("the client in both forms", isRun, 
       writeFileSync(ca, inject("cli")?.gatewayCa ?? "");
       const refused = run(form, ["version", `--certificate-authority=${ca}`]);
       expect(refused).toMatchObject({
-        ...{ code: 1, stdout: "" },
+        code: 1,
+        stdout: "",
         stderr: expect.stringMatching(/cert/i),
       });
     },
@@ -106,8 +109,10 @@ describe.skipIf(inject("cli") === undefined)("the client in both forms", isRun, 
     const { url, certificateAuthority } = inject("controlPlane");
     const key = run(form, ["keys", "create", unique("program"), "--user=alice"]).stdout.trim();
     const env = {
-      ...{ ...cliEnvironment({ kubeconfig: "" }), HOME: directory },
-      ...{ LATCHKEY_ACCESS_KEY: key, LATCHKEY_SERVER: url },
+      ...cliEnvironment({ kubeconfig: "" }),
+      HOME: directory,
+      LATCHKEY_ACCESS_KEY: key,
+      LATCHKEY_SERVER: url,
       LATCHKEY_CERTIFICATE_AUTHORITY_DATA: Buffer.from(certificateAuthority).toString("base64"),
     };
     const { code, stdout, stderr } = run(form, ["check"], env);

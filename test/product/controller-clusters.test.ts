@@ -132,7 +132,8 @@ describe.concurrent("a consent that is withdrawn leaves a tombstone without data
     await api.delete(source.path);
     await becomesGone(source.path);
     const again = await makeSharedSecret({
-      ...{ namespace: source.namespace, name: source.name },
+      namespace: source.namespace,
+      name: source.name,
       annotations: toClusters(project, cluster.name),
       spec: { data: dataOf("again") },
     });

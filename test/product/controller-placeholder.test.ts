@@ -226,7 +226,8 @@ describe.concurrent("a placeholder", () => {
     await becomesGone(scene.source.path);
     const { namespace, name } = scene.source;
     const again = await makeSharedSecret({
-      ...{ namespace, name },
+      namespace,
+      name,
       annotations: to(scene.project),
       spec: { data: dataOf("again") },
     });
@@ -249,7 +250,8 @@ describe.concurrent("a placeholder", () => {
     expect((await api.find(path)).data).toEqual({ former: base64("former") });
     await eventsAt(path, "NotFilled");
     const source = await makeSharedSecret({
-      ...{ namespace, name },
+      namespace,
+      name,
       annotations: to(scene.project),
       spec: { data: dataOf("late") },
     });

@@ -53,8 +53,14 @@ interface Forgery {
 
 function forge({ claims, header, key }: Forgery): Promise<string> {
   const good = {
-    ...{ iss: issuer, sub: "alice", aud: audience, jti: "a-uid" },
-    ...{ iat: now() - 5, nbf: now() - 5, exp: now() + 600, groups: ["devs"] },
+    iss: issuer,
+    sub: "alice",
+    aud: audience,
+    jti: "a-uid",
+    iat: now() - 5,
+    nbf: now() - 5,
+    exp: now() + 600,
+    groups: ["devs"],
     "management.service": { name: "forged" },
   };
   return new SignJWT({ ...good, ...claims?.() })
@@ -114,7 +120,10 @@ describe.skipIf(!inject("hasPolicies")).each(verifierNames)("%s", (name) => {
       expect(await verify(token)).toMatchObject({
         ok: true,
         claims: {
-          ...{ iss: issuer, aud: audience, sub: "alice", groups: ["devs", requesters] },
+          iss: issuer,
+          aud: audience,
+          sub: "alice",
+          groups: ["devs", requesters],
           "management.service": { name },
         },
       });

@@ -54,30 +54,33 @@ describe.skipIf(address === undefined)(
       const path = `${namespace}/pods/${pod.name}`;
       const ip = address;
       await arrange({
-        ...{ method: "PATCH", path: `${path}/status`, type: patchTypes.merge },
+        method: "PATCH",
+        path: `${path}/status`,
+        type: patchTypes.merge,
         body: { status: { podIP: ip, podIPs: [{ ip }] } },
       });
       const metadata = { name: service };
       await arrange({
-        ...{ method: "POST", path: `${namespace}/services` },
+        method: "POST",
+        path: `${namespace}/services`,
         body: { metadata, spec: { ports: [{ port: 80, targetPort: port }] } },
       });
       const targetRef = { kind: "Pod", ...pod };
       await arrange({
-        ...{ method: "POST", path: `${namespace}/endpoints` },
+        method: "POST",
+        path: `${namespace}/endpoints`,
         body: { metadata, subsets: [{ addresses: [{ ip, targetRef }], ports: [{ port }] }] },
       });
       // Since 1.37 kube-apiserver finds a backend by the EndpointSlices of its Service alone.
       const slices = `/apis/discovery.k8s.io/v1/namespaces/${pod.namespace}/endpointslices`;
       await arrange({
-        ...{ method: "POST", path: slices },
+        method: "POST",
+        path: slices,
         body: {
           metadata: { ...metadata, labels: { "kubernetes.io/service-name": service } },
-          ...{
-            addressType: "IPv4",
-            endpoints: [{ addresses: [ip], targetRef }],
-            ports: [{ port }],
-          },
+          addressType: "IPv4",
+          endpoints: [{ addresses: [ip], targetRef }],
+          ports: [{ port }],
         },
       });
       paths = {

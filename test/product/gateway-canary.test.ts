@@ -41,11 +41,16 @@ describe.skipIf(inject("gateway") === undefined)("the gateway", () => {
         body: `{"spec": {"data": "${body}"`,
       },
       {
-        ...{ key, method: "POST", path: `${own}/sharedsecrets`, headers: json },
+        key,
+        method: "POST",
+        path: `${own}/sharedsecrets`,
+        headers: json,
         body: JSON.stringify({ metadata: { name: "x" }, spec: { data: { a: body } } }),
       },
       {
-        ...{ key, method: "POST", path: `${own}/ownedaccesskeys` },
+        key,
+        method: "POST",
+        path: `${own}/ownedaccesskeys`,
         headers: { "content-type": "application/yaml" },
         body: `spec: {key: ${body}, ttl: -1}\n`,
       },

@@ -82,7 +82,8 @@ describe.skipIf(inject("gateway") === undefined)("a connected cluster", () => {
       what: "the cluster to be connected",
     });
     const { text } = await askGateway({
-      ...{ key: key.key, method: "POST" },
+      key: key.key,
+      method: "POST",
       path: `/kubernetes/cluster/${cluster}/apis/authentication.k8s.io/v1/selfsubjectreviews`,
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" }),
@@ -232,7 +233,8 @@ describe.skipIf(inject("gateway") === undefined)("a connected cluster", () => {
     const [name, broken] = [unique("agent"), unique("broken")];
     const secret = await connect(named(name), "none");
     const empty = await api.create(secretsPath, {
-      ...{ metadata: { name: broken, labels: named(broken) }, data: { kubeconfig: "" } },
+      metadata: { name: broken, labels: named(broken) },
+      data: { kubeconfig: "" },
     });
     const key = await keyWith();
     const path = `/kubernetes/cluster/${name}/api/v1/configmaps`;

@@ -241,7 +241,9 @@ describe(`a stream ends beside ${crowdSize} watches`, skippedWithout(inject("kub
     const [name, text] = [unique("child"), `child-${unique("x").repeat(3)}`];
     const isMade = async () => {
       const { status } = await askGateway({
-        ...{ method: "POST", path: keysPath, key: parent.key },
+        method: "POST",
+        path: keysPath,
+        key: parent.key,
         headers: { "content-type": "application/json" },
         body: JSON.stringify({
           metadata: { name },

@@ -105,7 +105,8 @@ describe.skipIf(inject("gateway") === undefined).each([
     await succeed(["patch", resource, name, "--type=json", `--patch=${patch}`]);
     expect(await get()).toMatchObject(state("last"));
     expect(await run(["delete", resource, name, "--wait"])).toMatchObject({
-      ...{ code: 0, stdout: expect.stringMatching(/deleted/) },
+      code: 0,
+      stdout: expect.stringMatching(/deleted/),
     });
     expect((await run(["get", resource, name])).stderr).toContain(`"${name}" not found`);
   });

@@ -51,7 +51,11 @@ describe.skipIf(inject("gateway") === undefined)("the specification's requests",
       const annotations = { "example.com/state": "created" };
       const manifest = { apiVersion, kind, metadata: { name, annotations }, spec };
       const created = await ask({
-        ...{ method: "POST", path: collection, headers: yaml, body: dump(manifest), http2 },
+        method: "POST",
+        path: collection,
+        headers: yaml,
+        body: dump(manifest),
+        http2,
       });
       expect([created.status, created.message]).toEqual([201, ""]);
       const path = `${collection}/${name}`;
@@ -68,15 +72,21 @@ describe.skipIf(inject("gateway") === undefined)("the specification's requests",
       const { uid, generation } = recordAt(replaced.read.object, "metadata");
       expect([replaced.answer.status, replaced.answer.message]).toEqual([200, ""]);
       expect(recordAt(replaced.answer.object, "metadata")).toMatchObject({
-        ...{ uid, generation, annotations: { "example.com/state": "replaced" } },
+        uid,
+        generation,
+        annotations: { "example.com/state": "replaced" },
       });
       const patched = await ask({
-        ...{ method: "PATCH", path, headers: jsonPatch, http2 },
+        method: "PATCH",
+        path,
+        headers: jsonPatch,
+        http2,
         body: '[{"op": "add", "path": "/metadata/annotations/example.com~1team", "value": "a"}]',
       });
       expect([patched.status, patched.message]).toEqual([200, ""]);
       expect(recordAt(patched.object, "metadata")["annotations"]).toMatchObject({
-        ...{ "example.com/state": "replaced", "example.com/team": "a" },
+        "example.com/state": "replaced",
+        "example.com/team": "a",
       });
       expect((await ask({ method: "DELETE", path, http2 })).status).toBe(200);
       expect(
@@ -92,7 +102,9 @@ describe.skipIf(inject("gateway") === undefined)("the specification's requests",
       );
       const { object } = await ask({ path: `${collection}?labelSelector=name%3D${name}` });
       expect(object).toMatchObject({
-        ...{ apiVersion, kind: `${kind}List`, metadata: { resourceVersion: expect.any(String) } },
+        apiVersion,
+        kind: `${kind}List`,
+        metadata: { resourceVersion: expect.any(String) },
         items: [{ apiVersion, kind, metadata: { name } }],
       });
     });
@@ -140,12 +152,17 @@ describe.skipIf(inject("gateway") === undefined)("the specification's requests",
   ])("fills in kind and apiVersion in %s, and the namespace", async (_what, headers, body) => {
     const name = unique("filled");
     const created = await ask({
-      ...{ method: "POST", path: `${own}/sharedsecrets`, headers, body: body(name) },
+      method: "POST",
+      path: `${own}/sharedsecrets`,
+      headers,
+      body: body(name),
     });
     expect([created.status, created.message]).toEqual([201, ""]);
     expect(recordAt(created.object, "metadata")).toMatchObject({ name, namespace: "default" });
     const patched = await ask({
-      ...{ method: "PATCH", path: `${own}/sharedsecrets/${name}`, headers: jsonPatch },
+      method: "PATCH",
+      path: `${own}/sharedsecrets/${name}`,
+      headers: jsonPatch,
       body: '[{"op": "add", "path": "/spec", "value": {"displayName": "patched"}}]',
     });
     expect(patched).toMatchObject({ status: 200, object: { metadata: { namespace: "default" } } });
@@ -163,7 +180,10 @@ describe.skipIf(inject("gateway") === undefined)("the specification's requests",
   it("does not repeat a body that is not valid", async () => {
     const path = `${own}/sharedsecrets`;
     const { status, text } = await ask({
-      ...{ method: "POST", path, headers: json, body: '{"spec": {"data": {"a": "hunter2"}' },
+      method: "POST",
+      path,
+      headers: json,
+      body: '{"spec": {"data": {"a": "hunter2"}',
     });
     expect(status).toBe(400);
     expect(text).not.toContain("hunter2");
@@ -193,7 +213,8 @@ describe.skipIf(inject("gateway") === undefined)("the specification's requests",
     ["a table", "application/json;as=Table;v=v1;g=meta.k8s.io", /"kind": ?"Table"/],
   ])("answers the creation of a token with status.token in %s", async (_what, accept, text) => {
     const created = await ask({
-      ...{ method: "POST", path: `${own}/directclusterendpointtokens` },
+      method: "POST",
+      path: `${own}/directclusterendpointtokens`,
       headers: { ...json, accept },
       body: JSON.stringify({ metadata: { generateName: "token-" } }),
     });
@@ -203,7 +224,9 @@ describe.skipIf(inject("gateway") === undefined)("the specification's requests",
 
   it("answers a dry run of a token at once", async () => {
     const { status, object } = await ask({
-      ...{ method: "POST", path: `${own}/directclusterendpointtokens?dryRun=All`, headers: json },
+      method: "POST",
+      path: `${own}/directclusterendpointtokens?dryRun=All`,
+      headers: json,
       body: JSON.stringify({ metadata: { generateName: "token-" } }),
     });
     expect(status).toBe(201);

@@ -53,7 +53,9 @@ describe.each(streamProtocols)(
 
     const openAll = (key: KnownKey) =>
       openInPod({
-        ...{ pod, echo, directory },
+        pod,
+        echo,
+        directory,
         run: (args) => kubectlThrough(key.key, args, { env }),
         start(args) {
           const child = startKubectl(key.key, args, { env });

@@ -68,10 +68,15 @@ const csrs = "certificates.k8s.io";
 
 const dryRun = "?dryRun=All";
 const post = (path: string, body: object): KeyedRequest => ({
-  ...{ method: "POST", path: path + dryRun, body },
+  method: "POST",
+  path: path + dryRun,
+  body,
 });
 const merge = (path: string, body: object): KeyedRequest => ({
-  ...{ method: "PATCH", path: path + dryRun, type: patchTypes.merge, body },
+  method: "PATCH",
+  path: path + dryRun,
+  type: patchTypes.merge,
+  body,
 });
 const sharedSecretsPath = `/apis/${apiVersion}/namespaces/${home}/sharedsecrets`;
 const keysPath = `/apis/${apiVersion}/ownedaccesskeys`;
@@ -79,7 +84,8 @@ const tokensPath = `/apis/${apiVersion}/directclusterendpointtokens`;
 const approvalPath = `/apis/${csrs}/v1/certificatesigningrequests/${signing}`;
 const sharing = (list: string, more: object = {}) =>
   post(sharedSecretsPath, {
-    ...{ apiVersion, kind: "SharedSecret" },
+    apiVersion,
+    kind: "SharedSecret",
     metadata: {
       name: unique("new"),
       annotations: { [annotations.syncToProjects]: list, ...more },
@@ -92,7 +98,8 @@ const ownedBy = (blockOwnerDeletion: boolean) => {
 };
 const newKey = (spec: object) =>
   post(keysPath, {
-    ...{ apiVersion, kind: "OwnedAccessKey" },
+    apiVersion,
+    kind: "OwnedAccessKey",
     metadata: { name: unique("new") },
     spec: { ...spec, scope: {} },
   });
@@ -342,7 +349,8 @@ export const policyVerbs: readonly PolicyVerb[] = [
     by: "admission of owner references",
     request: () =>
       post(sharedSecretsPath, {
-        ...{ apiVersion, kind: "SharedSecret" },
+        apiVersion,
+        kind: "SharedSecret",
         metadata: { name: unique("new"), ...ownedBy(true) },
       }),
     // The second is required by OwnerReferencesPermissionEnforcement.
@@ -413,7 +421,8 @@ export async function arrangePolicyVerbs(): Promise<void> {
   });
   uids.set(owner, String(metadata["uid"]));
   await create(sharedSecretsPath, {
-    ...{ apiVersion, kind: "SharedSecret" },
+    apiVersion,
+    kind: "SharedSecret",
     metadata: {
       name: shared,
       finalizers: [cleanupFinalizer],

@@ -211,7 +211,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide("gateway", gateway);
   project.provide("kubelet", kubelet);
   project.provide("webhook", {
-    ...{ webhookUrl: webhook.webhookUrl, url: webhook.url, log: webhook.log },
+    webhookUrl: webhook.webhookUrl,
+    url: webhook.url,
+    log: webhook.log,
     auditLog: auditLog ?? "",
   });
   const compiled = isProgram ? await orMissing(compiledClient(report)) : undefined;
@@ -223,8 +225,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
     compiled === undefined ? [process.execPath, await clientBundle(report)] : [compiled];
   const form = plugin(words, authenticating.directory);
   project.provide("cli", {
-    ...{ ...form, isProgram, latchkey: product.program },
-    ...{ gatewayUrl: gateway.urls[0] ?? "", gatewayCa: gateway.ca },
+    ...form,
+    isProgram,
+    latchkey: product.program,
+    gatewayUrl: gateway.urls[0] ?? "",
+    gatewayCa: gateway.ca,
   });
   return end;
 }

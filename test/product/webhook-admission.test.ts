@@ -162,12 +162,16 @@ describe
         await send(path, later),
         await send(`${path}?dryRun=All`, later),
         await ask(admin, {
-          ...{ method: "PATCH", path, type: patchTypes.json },
+          method: "PATCH",
+          path,
+          type: patchTypes.json,
           body: [{ op: "replace", path: pointer, value: later }],
         }),
         await ask(admin, {
-          ...{ method: "PATCH", path: `${path}?fieldManager=test&force=true` },
-          ...{ type: patchTypes.apply, body: { ...objectOf(kind, name, spec), metadata } },
+          method: "PATCH",
+          path: `${path}?fieldManager=test&force=true`,
+          type: patchTypes.apply,
+          body: { ...objectOf(kind, name, spec), metadata },
         }),
         await replace(admin, path, (object) => ({
           ...object,

@@ -34,7 +34,8 @@ describe.skipIf(inject("webhook") === undefined)(
         for (const [at, [kind, key]] of (await makeScopedKeys(row)).entries()) {
           await worksAs(key);
           await eventually(async () => (await askAt(key, selfReview, way)).code === 201, {
-            ...{ what: "the gateway to know the key", every: 50 },
+            what: "the gateway to know the key",
+            every: 50,
           });
           const request = row.request();
           const direct = await askDirectly(key, request);

@@ -159,7 +159,9 @@ describe.skipIf(inject("webhook") === undefined)("a user who sets blockOwnerDele
     async (kind, plural, spec) => {
       const create = (name: string) =>
         as(alice).create(`/apis/${apiVersion}/${plural}`, {
-          ...{ apiVersion, kind, spec },
+          apiVersion,
+          kind,
+          spec,
           metadata: {
             name: unique("owned"),
             ...ownedBy({ name, kind: "ClusterRole", apiVersion: "rbac.authorization.k8s.io/v1" }),

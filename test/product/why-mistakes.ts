@@ -98,13 +98,19 @@ const namespaceIn = ({ target }: SyncedPlaces) => ({ kind: "Namespace", name: ta
 const secretIn = ({ target }: SyncedPlaces) => ({ kind: "Secret", namespace: target, name: "db" });
 
 const placeholderIn = ({ target }: SyncedPlaces) => ({
-  ...{ kind: "Secret", namespace: target, name: "asking" },
+  kind: "Secret",
+  namespace: target,
+  name: "asking",
 });
 const clusterIn = ({ target }: SyncedPlaces) => ({
-  ...{ kind: "Secret", namespace: "latchkey-clusters", name: target },
+  kind: "Secret",
+  namespace: "latchkey-clusters",
+  name: target,
 });
 const quotaIn = ({ target }: SyncedPlaces) => ({
-  ...{ kind: "ResourceQuota", namespace: target, name: "objects" },
+  kind: "ResourceQuota",
+  namespace: target,
+  name: "objects",
 });
 
 const onlyKeys = { verbs: ["get"], resources: [{ group: "", resources: ["configmaps"] }] };

@@ -68,11 +68,18 @@ test("the keys and the lists are those that the issuer publishes", async () => {
   const { client } = new FakeStateSecret();
   const followed = followIssuer(
     {
-      ...{ issuer, namespace: "latchkey-system", jwksUrl: undefined },
-      ...{ issuerCa: ca, maximumListAge: undefined },
+      issuer,
+      namespace: "latchkey-system",
+      jwksUrl: undefined,
+      issuerCa: ca,
+      maximumListAge: undefined,
     },
     {
-      ...{ client, clock: systemClock, random: () => 0.5, log, metrics },
+      client,
+      clock: systemClock,
+      random: () => 0.5,
+      log,
+      metrics,
       secretName: "latchkey-direct-endpoint-keys",
       onKeys: (keys) => void state.keys.push([...keys.keys()]),
       onList: () => void (state.lists += 1),

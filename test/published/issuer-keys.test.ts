@@ -13,8 +13,11 @@ import { settled, TestClock } from "../support/test-clock.ts";
 const keys = parseSigningKeys(rawSigningKeys());
 const document = JSON.stringify(publicJwks(keys));
 const observed = {
-  ...{ namespace: "latchkey-system", name: "latchkey-direct-endpoint-keys", uid: "u" },
-  ...{ resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" },
+  namespace: "latchkey-system",
+  name: "latchkey-direct-endpoint-keys",
+  uid: "u",
+  resourceVersion: "1",
+  creationTimestamp: "2026-01-01T00:00:00Z",
 };
 const encoded = (text: string) => Buffer.from(text).toString("base64");
 
@@ -40,7 +43,8 @@ function following({ kept, isKept = true }: { kept?: string; isKept?: boolean } 
         { client, log },
         { namespace: observed.namespace, name: observed.name },
       ),
-      ...{ clock, log },
+      clock,
+      log,
       document: {
         async fetch({ etag } = {}) {
           state.fetches += 1;

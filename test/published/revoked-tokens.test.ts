@@ -192,11 +192,15 @@ describe("a list is taken by its seq", () => {
 
 describe("a list is refused", () => {
   const claims = (issuer: FakeIssuer) => ({
-    ...{ iss: "https://latchkey.example", iat: Math.floor(issuer.clock.now() / 1000) },
-    ...{ seq: "1.11", revoked: "" },
+    iss: "https://latchkey.example",
+    iat: Math.floor(issuer.clock.now() / 1000),
+    seq: "1.11",
+    revoked: "",
   });
   const header = ({ keys }: FakeIssuer) => ({
-    ...{ alg: "ES256", typ: "latchkey-revoked+jwt", kid: keys.signing.kid },
+    alg: "ES256",
+    typ: "latchkey-revoked+jwt",
+    kid: keys.signing.kid,
   });
   const signed = (issuer: FakeIssuer, head: object = {}, changes: object = {}) =>
     signedText(

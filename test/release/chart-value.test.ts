@@ -25,7 +25,8 @@ test("the schema has no other fields, but for global at the top", () => {
   const replicas = { type: "integer", description: "Number of pods" };
   const tag = { type: "string", description: "Tag of the image" };
   const object = (properties: object) => ({
-    ...{ type: "object", additionalProperties: false },
+    type: "object",
+    additionalProperties: false,
     properties,
   });
   expect(valuesSchema(values, [])).toEqual({

@@ -48,7 +48,9 @@ for (const projects of runs) {
   const vitest = spawn("vitest", ["run", ...everyChange, ...projects, ...given], {
     stdio: "inherit",
     env: {
-      ...{ ...process.env, TMPDIR: directory, [preparedVariable]: JSON.stringify(prepared) },
+      ...process.env,
+      TMPDIR: directory,
+      [preparedVariable]: JSON.stringify(prepared),
       // On an existing cluster they are the same cluster.
       ...(runs.length === 1 && { [setupsVariable]: setupsAmong(files).join(",") }),
     },

@@ -25,7 +25,11 @@ function opening(most = limits) {
     }
   };
   return {
-    ...{ connections, open, openMany, log, closed },
+    connections,
+    open,
+    openMany,
+    log,
+    closed,
     refused: () => refused,
     endOf: (id: string) => ends.get(id) ?? (() => {}),
   };

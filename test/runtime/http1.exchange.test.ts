@@ -38,7 +38,10 @@ describe("an exchange over HTTP/1.1", () => {
   it("has the head that was sent, with values as bytes", async () => {
     const { exchange } = await received(get);
     expect(exchange.head).toEqual({
-      ...{ method: "GET", target: "/a?b", httpVersion: "1.1", isUpgrade: false },
+      method: "GET",
+      target: "/a?b",
+      httpVersion: "1.1",
+      isUpgrade: false,
       rawHeaders: ["Host", "gateway", "X-A", "1", "x-a", "\u00fc"],
       peerAddress: "127.0.0.1",
     });

@@ -53,8 +53,13 @@ describe("an exchange over HTTP/2", () => {
     ] as const;
     const { exchange } = await received([headers(1, head(fields))]);
     expect(exchange.head).toEqual({
-      ...{ method: "GET", target: "/a?b", httpVersion: "2", authority: "gateway" },
-      ...{ isUpgrade: false, endsAfterHead: true, peerAddress: "127.0.0.1" },
+      method: "GET",
+      target: "/a?b",
+      httpVersion: "2",
+      authority: "gateway",
+      isUpgrade: false,
+      endsAfterHead: true,
+      peerAddress: "127.0.0.1",
       rawHeaders: ["x-a", "1", "x-a", "\u00fc"],
     });
   });

@@ -220,7 +220,9 @@ test("all metrics pass the rules of promtool check metrics", async () => {
   );
   const tabled = new Map(Object.entries(metricTable));
   const all = [...types].map(([name, type]) => ({
-    ...{ name, type, help: helps.get(name) ?? "" },
+    name,
+    type,
+    help: helps.get(name) ?? "",
     labels: tabled.get(name)?.labels ?? [],
   }));
   expect(all.length).toBeGreaterThan(tabled.size);

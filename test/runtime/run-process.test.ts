@@ -23,7 +23,9 @@ async function started(assembled: Omit<AssembledProcess, "started">) {
       assemble: async () => ({ ...assembled, parts: [...assembled.parts, watched], started: {} }),
     },
     {
-      ...{ clock: systemClock, random: () => 0.5, signals },
+      clock: systemClock,
+      random: () => 0.5,
+      signals,
       exit: (code) => void exits.push(code),
     },
   );

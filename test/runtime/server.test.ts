@@ -64,8 +64,12 @@ describe("a front server", () => {
   it("speaks TLS 1.2 and later, and no plain text", async () => {
     const front = await started();
     const old = connect({
-      ...{ host: "127.0.0.1", port: front.port, ca: front.ca },
-      ...{ minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" },
+      host: "127.0.0.1",
+      port: front.port,
+      ca: front.ca,
+      minVersion: "TLSv1",
+      maxVersion: "TLSv1.1",
+      ciphers: "DEFAULT@SECLEVEL=0",
     });
     const error = await new Promise<Error>((resolve) => old.once("error", resolve));
     expect(error.message).toMatch(/alert|version/);
@@ -84,7 +88,8 @@ describe("a front server", () => {
     const made = await issueCertificate("serving", ca, terms);
     const privateKey = SecretText.reveal(made.privateKey);
     front.server.useTls({
-      ...{ certificate: made.certificate, privateKey },
+      certificate: made.certificate,
+      privateKey,
       clientAuthority: ca.certificate,
     });
     const after = await openConnection({ port: front.port, ca: ca.certificate });
@@ -108,10 +113,14 @@ describe("a front server", () => {
     const front = await started();
     const { startServer } = await import("../../src/runtime/server.ts");
     const taken = startServer({
-      ...{ host: "127.0.0.1", port: front.port, clock: new TestClock() },
+      host: "127.0.0.1",
+      port: front.port,
+      clock: new TestClock(),
       tls: { certificate: "", privateKey: "", clientAuthority: "" },
       limits: frontLimits,
-      ...{ onExchange: answerOk, onUpgrade() {}, isUpgrade: () => false },
+      onExchange: answerOk,
+      onUpgrade() {},
+      isUpgrade: () => false,
     });
     await expect(taken).rejects.toThrow(/EADDRINUSE|PEM|no start line/);
   });
@@ -361,7 +370,9 @@ describe("a full front server", () => {
     async (_protocol, _what, { open, attack }) => {
       let refused = 0;
       const front = await started({
-        ...{ limits: { connections }, onExchange: authenticate, onUpgrade: upgrade },
+        limits: { connections },
+        onExchange: authenticate,
+        onUpgrade: upgrade,
         onRefused: () => (refused += 1),
       });
       const old = await open(front);

@@ -47,7 +47,11 @@ export async function explore(
   const queue: (State | undefined)[] = [begin];
   let [steps, count] = [0, 0];
   const result = (index: number, found: readonly string[], last = ""): Searched => ({
-    ...{ world: world.name, states: seen.size, steps, rests: count, atRest: rests.contents },
+    world: world.name,
+    states: seen.size,
+    steps,
+    rests: count,
+    atRest: rests.contents,
     open: queue.length - index,
     ...(found.length === 0
       ? {}

@@ -157,7 +157,8 @@ export class Machine {
     ];
     const stream = { view: emptyView, pending: [], isStale: false };
     const instances = actors.map((actor) => ({
-      ...{ actor, leader: undefined },
+      actor,
+      leader: undefined,
       streams: this.#processes[actor].kinds.map(() => stream),
     }));
     this.#draft = { server, connected, late: [], instances, violations: [] };
@@ -647,7 +648,10 @@ export class Machine {
     const client = pick(queue, { central: clientAt("central"), connected: clientAt("connected") });
     const { world, answerOther } = this.#actingAs(this.#acting());
     return send(request, {
-      ...{ client, state: world, answerOther, sourceData: new SourceData({ client, digestOf }) },
+      client,
+      state: world,
+      answerOther,
+      sourceData: new SourceData({ client, digestOf }),
       forEach: world.enqueuer.yielder.forEach.bind(world.enqueuer.yielder),
       recordEvent: async () => {},
       refresh: async (resource, ref) =>
@@ -682,7 +686,10 @@ export class Machine {
     };
     const { plural: resource } = resources.ownedAccessKeys;
     return actingIn({
-      ...{ queues: createQueues(queueOf), memory, clock, yielder: new Yielder(clock) },
+      queues: createQueues(queueOf),
+      memory,
+      clock,
+      yielder: new Yielder(clock),
       log: { info: () => {}, warn: () => {} },
       watches: () => [{ resource, openedAt: now / 1000, objects: 0 }],
       has: ({ resource, ref }) =>

@@ -37,7 +37,9 @@ function connected(cluster: string): readonly Given[] {
   const namespace = `latchkey-cluster-${cluster}`;
   return [
     given("Secret", `latchkey-clusters/${cluster}`, {
-      ...{ type: "Opaque", labels: { cluster }, annotations: { projects: "web" } },
+      type: "Opaque",
+      labels: { cluster },
+      annotations: { projects: "web" },
     }),
     given("Namespace", namespace, {
       annotations: { "cluster-uid": uidOf(`secrets/latchkey-clusters/${cluster}`, 1) },
@@ -165,7 +167,9 @@ const sketches: readonly Sketch[] = [
     menu: {
       disconnect: remove("Secret", "latchkey-clusters/east"),
       "connect anew": create("Secret", "latchkey-clusters/east", {
-        ...{ type: "Opaque", labels: { cluster: "east" }, annotations: { projects: "web" } },
+        type: "Opaque",
+        labels: { cluster: "east" },
+        annotations: { projects: "web" },
       }),
       "delete the namespace": remove("Namespace", "latchkey-cluster-east"),
       "take the outbox": annotate("Namespace", "latchkey-cluster-east", { "cluster-uid": null }),
@@ -178,7 +182,9 @@ const sketches: readonly Sketch[] = [
       ...[home, clusters, ...connected("east")],
       given("Secret", entryOf("east"), { type: "Opaque", data: value }),
       given("Secret", "latchkey-cluster-east/other", {
-        ...{ type: "Opaque", data: value, labels: { "outbox-uid": "x" } },
+        type: "Opaque",
+        data: value,
+        labels: { "outbox-uid": "x" },
       }),
       source("db", { annotations: toEast }),
     ],
@@ -275,7 +281,9 @@ const ofAgents: readonly Sketch[] = [
     connected: [
       web,
       given("Secret", "web/db", {
-        ...{ type: "Opaque", data: value, labels: { "outbox-uid": old } },
+        type: "Opaque",
+        data: value,
+        labels: { "outbox-uid": old },
         annotations: { "copy-of": "east//team/old -> web/db" },
       }),
     ],
@@ -292,7 +300,9 @@ const ofAgents: readonly Sketch[] = [
     connected: [
       web,
       given("Secret", "web/db", {
-        ...{ type: "Opaque", data: other, labels: { "source-uid": "x" } },
+        type: "Opaque",
+        data: other,
+        labels: { "source-uid": "x" },
         annotations: { "copy-of": "team/db -> web/db" },
       }),
     ],

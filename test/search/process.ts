@@ -95,7 +95,9 @@ export const digestOf = createDataDigest();
 /** The controller of the central cluster, over the views of its kinds. */
 export function controllerProcess(viewOf: (kind: number) => View): Process {
   const arrivalOf = (selection: ListOptions): Arrival => ({
-    ...{ place: "central", selection, read: (sent) => sent },
+    place: "central",
+    selection,
+    read: (sent) => sent,
   });
   const program = centralProgram(controllerOptions, new TestClock());
   const watched = watchedBy(program.watched, { viewOf, arrivalOf });
@@ -116,10 +118,14 @@ export function agentProcess(viewOf: (kind: number) => View): Process {
   const own = new Arriving((inner) => swappedListWatch(inner, cluster));
   const kinds = agentKinds({
     central: {
-      ...{ clock, yielder: new Yielder(clock), log: recordingLog(), random: () => 0 },
+      clock,
+      yielder: new Yielder(clock),
+      log: recordingLog(),
+      random: () => 0,
       listWatch: outbox.listWatch,
     },
-    ...{ outbox: outboxNamespace(cluster), writes: () => ({ kind: "all" }) },
+    outbox: outboxNamespace(cluster),
+    writes: () => ({ kind: "all" }),
     problem: () => undefined,
   });
   const program = agentProgram(controllerOptions, kinds);
@@ -174,7 +180,8 @@ function watchedBy<W extends SyncWorld>(
     Object.entries(stores).map(([name, store]) => [store, name]),
   );
   return {
-    ...{ stores, reconcilers },
+    stores,
+    reconcilers,
     kinds: kinds.map(({ store, ...kind }) => ({ ...kind, name: names.get(store) ?? "" })),
   };
 }
@@ -191,7 +198,8 @@ function actingOf<W extends SyncWorld>(
     return { reconciler, world };
   };
   return {
-    ...{ world, answerOther: answersIn?.(world) },
+    world,
+    answerOther: answersIn?.(world),
     begin: (queue, key) => beginAttempt(key, contextOf(queue)),
     settle: (queue, ...settled) => settle(...settled, contextOf(queue)),
     decide: (queue, ...asked) => contextOf(queue).reconciler.decide(asked[0], world, asked[1]),
@@ -212,7 +220,9 @@ class Arriving {
       throw new Error("only watches are translated");
     };
     this.listWatch = translated({
-      ...{ list: unused, version: unused, get: unused },
+      list: unused,
+      version: unused,
+      get: unused,
       watch: async (selection, _, take) => void (this.#asked = { selection, take }),
     });
   }

@@ -258,7 +258,9 @@ function create(
       const causes = [{ reason: "NamespaceTerminating", field: "metadata.namespace" }];
       const message = `${plural} "${name}" is forbidden: unable to create new content in namespace ${namespace} because it is being terminated`;
       return refused(server, call, {
-        ...{ code: 403, reason: "Forbidden", message },
+        code: 403,
+        reason: "Forbidden",
+        message,
         details: { name, causes },
       });
     }
@@ -315,7 +317,9 @@ function stored(
   const { uid, creationTimestamp, deletionTimestamp, resourceVersion, generation } =
     existing.metadata;
   const kept = {
-    ...{ uid, creationTimestamp, resourceVersion },
+    uid,
+    creationTimestamp,
+    resourceVersion,
     ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
     ...(generation === undefined ? {} : { generation }),
   };

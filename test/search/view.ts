@@ -80,7 +80,9 @@ export function viewedKind<T, W extends SyncWorld>(
   const stores = new WeakMap<View["entries"], Store<T>>();
   return {
     kind: {
-      ...{ listOptions, isReadOnly, isLast: kind.listedAfter !== undefined },
+      listOptions,
+      isReadOnly,
+      isLast: kind.listedAfter !== undefined,
       seen(raw) {
         const known = entries.get(raw);
         // Where `parse` reads other stores, its result depends on them.

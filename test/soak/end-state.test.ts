@@ -8,14 +8,17 @@ const created = { creationTimestamp: "2026-01-01T00:00:00Z", resourceVersion: "1
 const finalizers = ["management.service/cleanup"];
 const condition = (type: string, reason: string) => ({ type, status: "True", reason });
 const ready = (reason: string, more: object = {}) => ({
-  ...{ observedGeneration: 1, conditions: [condition("Ready", reason)], ...more },
+  observedGeneration: 1,
+  conditions: [condition("Ready", reason)],
+  ...more,
 });
 const asks = { [labels.sharedSecretName]: "db", [labels.sharedSecretNamespace]: "home" };
 const [first = { namespace: "", name: "" }, ...others] = places;
 const requester = { [annotations.requester]: "alice" };
 const alice = { kind: "User", name: "alice" };
 const keyRule = {
-  ...{ resources: ["ownedaccesskeys"], resourceNames: ["k"] },
+  resources: ["ownedaccesskeys"],
+  resourceNames: ["k"],
   verbs: ["get", "list", "watch", "patch", "delete"],
 };
 const role = "latchkey-db-0123456789abcdef";
@@ -37,21 +40,30 @@ const right: Readonly<Record<string, object>> = {
   "sharedsecrets/home/db": {
     kind: "SharedSecret",
     metadata: {
-      ...{ ...created, namespace: "home", name: "db", uid: "u1", finalizers },
+      ...created,
+      namespace: "home",
+      name: "db",
+      uid: "u1",
+      finalizers,
       annotations: { [annotations.syncToProjects]: "pay, web" },
     },
     spec: { data: { a: "QQ==" }, access: [{ verbs: ["get"], users: ["alice"] }] },
     status: {
-      ...{ observedGeneration: 1, keys: 1, conditions: [condition("Synced", "Synced")] },
+      observedGeneration: 1,
+      keys: 1,
+      conditions: [condition("Synced", "Synced")],
       sync: { desired: 2, synced: 2, conflicts: 0, failed: 0 },
     },
   },
   "secrets/web-1/db": {
     metadata: {
-      ...{ namespace: "web-1", name: "db", labels: { [labels.sourceUid]: "u1" } },
+      namespace: "web-1",
+      name: "db",
+      labels: { [labels.sourceUid]: "u1" },
       annotations: { [annotations.copyOf]: "home/db -> web-1/db" },
     },
-    ...{ type: "Opaque", data: { a: "QQ==" } },
+    type: "Opaque",
+    data: { a: "QQ==" },
   },
   [`secrets/${nameOf(first)}`]: {
     metadata: {
@@ -62,7 +74,8 @@ const right: Readonly<Record<string, object>> = {
         [annotations.filled]: "true",
       },
     },
-    ...{ type: "Opaque", data: { a: "QQ==" } },
+    type: "Opaque",
+    data: { a: "QQ==" },
   },
   ...Object.fromEntries(
     others.map((place) => [
@@ -86,7 +99,9 @@ const right: Readonly<Record<string, object>> = {
   },
   "clusterroles/latchkey-a": { metadata: { name: "latchkey-a" }, rules: [keyRule] },
   "clusterrolebindings/latchkey-a": {
-    ...{ metadata: { name: "latchkey-a" }, roleRef: { name: "latchkey-a" }, subjects: [alice] },
+    metadata: { name: "latchkey-a" },
+    roleRef: { name: "latchkey-a" },
+    subjects: [alice],
   },
 };
 

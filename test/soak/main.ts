@@ -88,7 +88,13 @@ async function run(cluster: ProxiedCluster, say: Say): Promise<Findings> {
   say("starting another controller, which should find nothing to do");
   const lines = readFileSync(controller.log, "utf8").split("\n");
   return {
-    ...{ seed, minutes, perSecond, deaths, reconciles, cpuSeconds, bugs },
+    seed,
+    minutes,
+    perSecond,
+    deaths,
+    reconciles,
+    cpuSeconds,
+    bugs,
     outcomes: Object.fromEntries(driver.outcomes),
     total: driver.total,
     heldBack: driver.heldBack,

@@ -46,7 +46,12 @@ export async function startBehind(
   const onDeath = (exit: Exit) =>
     void deaths.push(describeExit(exit), ...logTail(log, 5).split("\n"));
   const controller = await startController({
-    ...{ controlPlane, program, args, env, log, onDeath },
+    controlPlane,
+    program,
+    args,
+    env,
+    log,
+    onDeath,
     nodeFlags: imageNodeFlags(),
     restart: "never",
     identity: "soak",

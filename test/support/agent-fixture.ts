@@ -105,7 +105,8 @@ export async function makeTarget(
 ): Promise<string> {
   const name = unique("target");
   const metadata = {
-    ...{ name, labels: { [labels.project]: project } },
+    name,
+    labels: { [labels.project]: project },
     annotations: { [annotations.sync]: "enabled", ...others },
   };
   await east.arrange(post("/api/v1/namespaces", { metadata }));
@@ -125,7 +126,9 @@ export async function startAgentFixture(args: readonly string[] = []): Promise<A
   };
   const startAgent: AgentFixture["startAgent"] = async (more, identity = "agent") => {
     const agent = await startClusterAgent({
-      ...{ controlPlane: east.controlPlane, program: east.program, identity },
+      controlPlane: east.controlPlane,
+      program: east.program,
+      identity,
       args: [`--cluster-name=${cluster}`, ...more],
     });
     agents.push(agent);
@@ -138,7 +141,12 @@ export async function startAgentFixture(args: readonly string[] = []): Promise<A
     const agent = await startAgent([credential, ...args]);
     await agent.waitReady();
     return {
-      ...{ central, east, agent, credential, startAgent, stop },
+      central,
+      east,
+      agent,
+      credential,
+      startAgent,
+      stop,
       ...outboxOf(central),
       ...secretsOf(east),
     };
@@ -213,7 +221,11 @@ function offeredManifest({ name, uid }: Offered, { project, data, ...offer }: Of
   const values = Object.entries(data ?? { password: "canary" });
   const raw = {
     metadata: {
-      ...{ namespace: home, name, uid, resourceVersion: "1", generation: 1 },
+      namespace: home,
+      name,
+      uid,
+      resourceVersion: "1",
+      generation: 1,
       creationTimestamp: now(),
       annotations: { ...offer.annotations, [annotations.syncToProjects]: project },
     },

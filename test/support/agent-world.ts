@@ -36,7 +36,10 @@ export async function agentWorld(
   const clock = new TestClock();
   const entries = new FakeListWatch({ secrets: listed.entries });
   const central = {
-    ...{ clock, yielder: new Yielder(clock), log: recordingLog(), random: () => 0.5 },
+    clock,
+    yielder: new Yielder(clock),
+    log: recordingLog(),
+    random: () => 0.5,
     listWatch: outboxListWatch(entries, { cluster, onExcess: () => {} }),
   };
   const watched = agentKinds({ central, outbox, writes: () => writes, problem: () => problem });

@@ -120,7 +120,11 @@ async function watchBare(
 ): Promise<() => void> {
   const ended = new AbortController();
   const { statusCode, body } = await pool.request({
-    ...{ method: "GET", path, headers: [...headers], signal: ended.signal, bodyTimeout: 0 },
+    method: "GET",
+    path,
+    headers: [...headers],
+    signal: ended.signal,
+    bodyTimeout: 0,
   });
   if (statusCode !== 200) throw new Error(`watch ${path}: ${statusCode} ${await body.text()}`);
   const follow = async (): Promise<void> => {

@@ -52,7 +52,8 @@ export async function startCachingFront(clock: PassiveClock): Promise<CachingFro
       }),
   );
   const front: CachingFront = {
-    ...{ ...https, handler: undefined },
+    ...https,
+    handler: undefined,
     hits: () => hits,
     forget: () => cache.clear(),
   };

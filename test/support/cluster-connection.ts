@@ -59,7 +59,9 @@ export const post = (path: string, body: unknown): Ask => ({ method: "POST", pat
 
 /** Merges a change into an object. */
 export const mergePatch = (path: string, body: unknown): Ask => ({
-  ...{ method: "PATCH", path, body },
+  method: "PATCH",
+  path,
+  body,
   type: patchTypes.merge,
 });
 

@@ -85,7 +85,9 @@ async function applySecret(
   { metadata, ...rest }: { readonly metadata: object; readonly stringData: object },
 ): Promise<void> {
   const secret = {
-    ...{ apiVersion: "v1", kind: "Secret", ...rest },
+    apiVersion: "v1",
+    kind: "Secret",
+    ...rest,
     metadata: { ...metadata, namespace: "latchkey-clusters" },
   };
   const args = ["apply", "--server-side", "--filename=-"];

@@ -108,7 +108,10 @@ export async function startPrograms(
     const added = await add({ name, program }, extraFlags);
     const kubeconfigs = writeKubeconfigs(added.directory, added.cluster, tokens);
     const server: ControlPlane = {
-      ...{ ...controlPlane, ...added.cluster, kubeconfigs, directory: added.directory },
+      ...controlPlane,
+      ...added.cluster,
+      kubeconfigs,
+      directory: added.directory,
       adminKubeconfig: kubeconfigFor({ kubeconfigs }, users[0]?.name ?? ""),
       ...(added.audit !== undefined && { auditLogPath: added.audit }),
     };
@@ -266,7 +269,9 @@ async function serves(
   const headers = { authorization: `Bearer ${tokens.admin}` };
   const isServed = async (path: string) => {
     const { ok, body } = await fetch(url + path, {
-      ...{ dispatcher, headers, signal: AbortSignal.timeout(10_000) },
+      dispatcher,
+      headers,
+      signal: AbortSignal.timeout(10_000),
     });
     await body?.cancel();
     return ok;

@@ -92,7 +92,9 @@ export async function startEndpoint(
   await applyDirectEndpointRbac(connected);
   const names = [`--cluster-name=${name}`, `--issuer=${issuer}`];
   const endpoint = await startDirectEndpoint({
-    ...{ controlPlane: connected, program, restart: "never" },
+    controlPlane: connected,
+    program,
+    restart: "never",
     args: [...names, `--certificate-authority=${file}`, ...args],
   });
   try {
@@ -100,7 +102,8 @@ export async function startEndpoint(
     const ca = await directEndpointCa(connected);
     const dispatcher = new Agent({ connect: { ca } });
     return {
-      ...{ endpoint, ca },
+      endpoint,
+      ca,
       async statusOf(token, path = "/version") {
         const headers = { authorization: `Bearer ${token}` };
         const url = endpoint.endpointUrl + directPath + path;
@@ -164,8 +167,12 @@ export async function startDirectFixture(
     const connection = await connect(connected.adminKubeconfig);
     stops.push(() => connection.pool.destroy());
     return {
-      ...{ central, controller, connected, stop },
-      ...{ endpoint: direct.endpoint, statusOf: (token, path) => direct.statusOf(token, path) },
+      central,
+      controller,
+      connected,
+      stop,
+      endpoint: direct.endpoint,
+      statusOf: (token, path) => direct.statusOf(token, path),
       server: { url: direct.endpoint.endpointUrl, certificateAuthority: direct.ca },
       arrange: arranging(connection),
       mint: (name, spec = {}, by = alice) => mintToken(central, name, { spec, by }),

@@ -43,7 +43,11 @@ export function fakeForwarder(): FakeForwarder {
     },
     forward(request, handler) {
       const forwarding: FakeForwarding = {
-        ...{ request, handler, isAborted: false, isWaiting: false, resumes: 0 },
+        request,
+        handler,
+        isAborted: false,
+        isWaiting: false,
+        resumes: 0,
         answer(status, text = "{}\n", { headers = [], isOpen = false } = {}) {
           handler.onHead(status, ["Content-Type", "application/json", ...headers]);
           if (text !== "") handler.onData(Buffer.from(text));

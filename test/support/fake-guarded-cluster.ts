@@ -34,14 +34,20 @@ export function guardedCluster(
 ) {
   const [clock, log] = [new TestClock(), recordingLog()];
   const state: { answer: PolicyAnswer; changes: number; asked: string[] } = {
-    ...{ answer: "shipped", changes: 0, asked: [] },
+    answer: "shipped",
+    changes: 0,
+    asked: [],
   };
   const shipped = shippedPolicy(connectedPolicies.projectAssignment.name, "2025-01-01T00:00:00Z");
   const weak = { ...shipped.policy, spec: { failurePolicy: "Ignore" } };
   const guarded = new GuardedNamespaces(
     { target: "Cluster", cluster },
     {
-      ...{ listWatch, clock, log, yielder: new Yielder(clock), random: () => 0.5 },
+      listWatch,
+      clock,
+      log,
+      yielder: new Yielder(clock),
+      random: () => 0.5,
       watchTimes: { ...provingWatchTimes, freshForMs },
       client: {
         async get({ plural }, { name }) {

@@ -27,7 +27,10 @@ export const ownNamespace = "latchkey-system";
 
 /** Of the controller of the central cluster. */
 export const informersOptions = {
-  ...{ namespace: ownNamespace, requireSyncFrom: false, copyKeys: [], watched: centralKinds },
+  namespace: ownNamespace,
+  requireSyncFrom: false,
+  copyKeys: [],
+  watched: centralKinds,
 };
 
 /** The number of watches of a controller that watches everything. */

@@ -40,7 +40,8 @@ export async function startFakeKubelet(report: (line: string) => void): Promise<
   });
   died.catch(() => {});
   const listening = eventually(() => existsSync(portFile), {
-    ...{ what: "the fake kubelet to listen", every: 20 },
+    what: "the fake kubelet to listen",
+    every: 20,
   });
   await Promise.race([listening, died]);
   return {

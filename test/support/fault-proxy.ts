@@ -94,7 +94,10 @@ export class FaultProxy {
     steering: Steering = {},
   ): Promise<FaultProxy> {
     const upstream = new Pool(url, {
-      ...{ allowH2: true, keepAliveTimeout: 600_000, connections: 8, pipelining: 100 },
+      allowH2: true,
+      keepAliveTimeout: 600_000,
+      connections: 8,
+      pipelining: 100,
       connect: { ca },
     });
     const events = { onTraffic() {}, onWrite() {}, onCommit() {}, onList() {} };

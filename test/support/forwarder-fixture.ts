@@ -28,7 +28,9 @@ export async function startForwarder(
   const { credentials } = fakeCredentials(recorder.url + prefix);
   const forwarder = createForwarder({
     credentials: { ...credentials, ...(authorization && { authorization }) },
-    ...{ clock: systemClock, headTimeoutMs: 75_000, connections: 128 },
+    clock: systemClock,
+    headTimeoutMs: 75_000,
+    connections: 128,
     ...options,
   });
   return {

@@ -38,7 +38,11 @@ export async function startFront(options: FrontFixtureOptions = {}): Promise<Fro
   const exchanges: Exchange[] = [];
   const upgrades: UpgradeExchange[] = [];
   const server = await startServer({
-    ...{ host: "127.0.0.1", port: 0, tls, clock, onRefused },
+    host: "127.0.0.1",
+    port: 0,
+    tls,
+    clock,
+    onRefused,
     limits: { ...frontLimits, ...limits },
     isUpgrade: (rawHeaders) => rawHeaders.includes("websocket"),
     onExchange(exchange) {
@@ -51,7 +55,11 @@ export async function startFront(options: FrontFixtureOptions = {}): Promise<Fro
     },
   });
   return {
-    ...{ server, port: server.port, ca, exchanges, upgrades },
+    server,
+    port: server.port,
+    ca,
+    exchanges,
+    upgrades,
     close: () => server.close(0),
   };
 }

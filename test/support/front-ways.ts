@@ -53,7 +53,10 @@ const credentialId = [
 ] as const;
 
 const gateway: FrontWay = {
-  ...{ name: "gateway", prefix: managementPath, alice: aliceKey, bob: bobKey },
+  name: "gateway",
+  prefix: managementPath,
+  alice: aliceKey,
+  bob: bobKey,
   idleTimers: 0,
   extras: [
     ["impersonate-extra-management.service%2fkey-id", /^uid-alice$/],
@@ -94,8 +97,15 @@ const [madeAt, endsAt] = [Date.UTC(2025, 0, 1) / 1000, Date.UTC(2100, 0, 1) / 10
 /** A direct token that is valid in every test, but for what a test changes. */
 export async function directToken(claims: Partial<TokenClaims> = {}): Promise<string> {
   const good: TokenClaims = {
-    ...{ iss: origin.issuer, aud: audience, sub: "alice", jti: "uid-alice" },
-    ...{ iat: madeAt, nbf: madeAt, exp: endsAt, groups: ["devs"], [group]: { name: "laptop" } },
+    iss: origin.issuer,
+    aud: audience,
+    sub: "alice",
+    jti: "uid-alice",
+    iat: madeAt,
+    nbf: madeAt,
+    exp: endsAt,
+    groups: ["devs"],
+    [group]: { name: "laptop" },
   };
   return SecretText.reveal((await mintToken({ ...good, ...claims }, signingKeys)).token);
 }
@@ -109,7 +119,8 @@ export function directCredentials(revoked: ReadonlySet<string>): FrontCredential
     routes: directRoutes({ kind: "cluster", cluster: "east" }),
     authenticator: ({ clock, isFresh, onResult }) =>
       tokenAuthenticator({
-        ...{ clock, namespace: "latchkey-system" },
+        clock,
+        namespace: "latchkey-system",
         tokens: new VerifiedTokens(keys, origin),
         keys: { has: (kid) => keys.has(kid), problems: () => [], refresh: async () => false },
         revoked: { has: (jti) => revoked.has(jti), isKnown: isFresh },
@@ -121,10 +132,12 @@ export function directCredentials(revoked: ReadonlySet<string>): FrontCredential
 }
 
 const direct: FrontWay = {
-  ...{ name: "direct endpoint", prefix: "/kubernetes/cluster" },
+  name: "direct endpoint",
+  prefix: "/kubernetes/cluster",
   alice: await directToken(),
   bob: await directToken({ sub: "bob", jti: "uid-bob" }),
-  ...{ extras: [credentialId], idleTimers: 1 },
+  extras: [credentialId],
+  idleTimers: 1,
   async start(options) {
     const revoked = new Set<string>();
     const fixture = await startGateway({ ...options, credentials: directCredentials(revoked) });

@@ -55,7 +55,16 @@ export function fakeGatewayDeps(options: FakeGatewayOptions = {}): FakeGatewayDe
   const [refusals, answers, used, results, cuts] = [lists(), lists(), lists(), lists(), lists()];
   const { credentials } = fakeCredentials("https://api:6443");
   return {
-    ...{ clock, log, forwarder, keys, refusals, answers, used, results, cuts, state },
+    clock,
+    log,
+    forwarder,
+    keys,
+    refusals,
+    answers,
+    used,
+    results,
+    cuts,
+    state,
     routes: gatewayRoutes,
     authenticator: keyAuthenticator({
       accessKeys: {
@@ -75,7 +84,8 @@ export function fakeGatewayDeps(options: FakeGatewayOptions = {}): FakeGatewayDe
     }),
     findUpstream: findUpstreamIn(
       {
-        ...{ forwarder, credentials },
+        forwarder,
+        credentials,
         discovery: { known: () => "Namespaced", find: () => Promise.resolve("Namespaced") },
       },
       () => undefined,

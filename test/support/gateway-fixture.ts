@@ -115,7 +115,8 @@ async function makeCertificates(): Promise<TestCertificates> {
   return {
     ca: ca.certificate,
     tls: {
-      ...{ certificate, privateKey: SecretText.reveal(privateKey) },
+      certificate,
+      privateKey: SecretText.reveal(privateKey),
       clientAuthority: ca.certificate,
     },
   };
@@ -149,7 +150,11 @@ export async function startGateway(options: GatewayFixtureOptions = {}): Promise
   const server = { forwarder, credentials: own.credentials, discovery };
   const { routes, authenticator } = options.credentials ?? keyCredentials(keys);
   const handler = gatewayHandler({
-    ...{ clock, inFlight, log, bodies, routes },
+    clock,
+    inFlight,
+    log,
+    bodies,
+    routes,
     authenticator: authenticator({
       clock,
       isFresh: () => fixture.isFresh,
@@ -165,25 +170,28 @@ export async function startGateway(options: GatewayFixtureOptions = {}): Promise
     },
   });
   const front = await startServer({
-    ...{ host: "127.0.0.1", port: 0, tls, clock, ...handler },
+    host: "127.0.0.1",
+    port: 0,
+    tls,
+    clock,
+    ...handler,
     limits: { ...frontLimits, ...limits },
     isUpgrade: asksForUpgrade,
   });
   const fixture: GatewayFixture = {
-    ...{
-      port: front.port,
-      ca,
-      recorder,
-      inFlight,
-      bodies,
-      front,
-      log,
-      identifications,
-      keys,
-      ...seen,
-    },
+    port: front.port,
+    ca,
+    recorder,
+    inFlight,
+    bodies,
+    front,
+    log,
+    identifications,
+    keys,
+    ...seen,
     forgotten: own.forgotten,
-    ...{ isFresh: true, discovery },
+    isFresh: true,
+    discovery,
     async close() {
       await front.close(0);
       await Promise.all([forwarder.close(), recorder.close()]);
@@ -198,7 +206,8 @@ function keyCredentials(keys: ReadonlyMap<string, ResolvedKey>): FrontCredential
     authenticator: ({ clock, isFresh, onResult }) =>
       keyAuthenticator({
         accessKeys: fakeAccessKeys(keys, isFresh),
-        ...{ clock, onResult },
+        clock,
+        onResult,
         unknownKeyRetries: new UnknownKeyRetries(),
         onUse() {},
         onMismatch() {},

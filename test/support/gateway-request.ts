@@ -78,7 +78,12 @@ export function openGatewayUpgrade(request: GatewayRequest, protocol: string): G
   const ended = Promise.withResolvers<{ readonly at: number; readonly isWhole: boolean }>();
   let text = "";
   const outgoing = httpsRequest({
-    ...{ method, path, hostname, port, agent: false, ca },
+    method,
+    path,
+    hostname,
+    port,
+    agent: false,
+    ca,
     headers: { ...headersOf(request), connection: "Upgrade", upgrade: protocol },
   });
   outgoing.on("upgrade", ({ statusCode }, socket) => {
@@ -97,7 +102,9 @@ export function openGatewayUpgrade(request: GatewayRequest, protocol: string): G
   opened.promise.catch(() => {});
   outgoing.end();
   return {
-    ...{ opened: opened.promise, ended: ended.promise, text: () => text },
+    opened: opened.promise,
+    ended: ended.promise,
+    text: () => text,
     close: () => outgoing.destroy(),
   };
 }
@@ -125,7 +132,11 @@ function overHttp1(request: GatewayRequest): ReturnType<typeof openGatewayStream
   let headers: GatewayAnswer["headers"] = {};
   const outgoing = httpsRequest(
     {
-      ...{ method, path, hostname, port, ca },
+      method,
+      path,
+      hostname,
+      port,
+      ca,
       agent: keepAlive && connections,
       headers: headersOf(request),
     },

@@ -16,7 +16,8 @@ export async function startHttpsFront(handle: RequestListener, wanted = 0): Prom
   const server = createServer({ cert: tls.certificate, key: tls.privateKey }, handle);
   const port = await listenLocally(server, wanted);
   return {
-    ...{ url: `https://127.0.0.1:${port}`, ca },
+    url: `https://127.0.0.1:${port}`,
+    ca,
     stop() {
       server.closeAllConnections();
       return endServer(server, []);

@@ -71,7 +71,10 @@ function changeOf(document: object, path: Path, before: unknown, after: unknown)
   // An assignment would call the setter of __proto__.
   else
     Object.defineProperty(container, last, {
-      ...{ value: after, enumerable: true, configurable: true, writable: true },
+      value: after,
+      enumerable: true,
+      configurable: true,
+      writable: true,
     });
   const place = path.map((at) => (typeof at === "number" ? "*" : at)).join(".");
   return { place, before, after, changed };

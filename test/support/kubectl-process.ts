@@ -46,8 +46,12 @@ export function startKubectlAt(
   const { PATH, HOME } = process.env;
   const child = spawn(kubectl, args, {
     env: {
-      ...{ PATH, HOME, KUBECONFIG: kubeconfig, KUBERC: "off" },
-      ...{ KUBECACHEDIR: join(directory, "kubectl-cache"), ...env },
+      PATH,
+      HOME,
+      KUBECONFIG: kubeconfig,
+      KUBERC: "off",
+      KUBECACHEDIR: join(directory, "kubectl-cache"),
+      ...env,
     },
   });
   const stdout: Buffer[] = [];

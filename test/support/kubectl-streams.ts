@@ -88,7 +88,8 @@ export const podActions: readonly PodAction[] = [
       const attached = client.start(inPod(client, "attach", "--stdin", client.pod.name));
       attached.stdin.write("hello\n");
       await eventually(() => attached.stdout().toString() === "hello\n", {
-        ...{ what: "the echo", ...patience },
+        what: "the echo",
+        ...patience,
       });
       attached.stdin.end();
       return (await attached.ended).code;

@@ -119,32 +119,41 @@ function starter<Url extends object>(program: Program<Url>): Start<Url> {
 
 /** Runs `latchkey controller`. */
 export const startController = starter({
-  ...{ name: "controller", variable: "LATCHKEY_ISSUER_ADDRESS", env: localNames },
+  name: "controller",
+  variable: "LATCHKEY_ISSUER_ADDRESS",
+  env: localNames,
   urlOf: (issuerUrl) => ({ issuerUrl }),
 });
 
 /** Runs `latchkey webhook`. */
 export const startWebhook = starter({
-  ...{ name: "webhook", variable: "LATCHKEY_WEBHOOK_ADDRESS", env: endsAtOnce },
+  name: "webhook",
+  variable: "LATCHKEY_WEBHOOK_ADDRESS",
+  env: endsAtOnce,
   urlOf: (webhookUrl) => ({ webhookUrl }),
 });
 
 /** Runs `latchkey webhook --direct`. */
 export const startDirectAuthorizer = starter({
-  ...{ name: "direct-authorizer", words: ["webhook", "--direct"] },
-  ...{ variable: "LATCHKEY_WEBHOOK_ADDRESS", env: endsAtOnce },
+  name: "direct-authorizer",
+  words: ["webhook", "--direct"],
+  variable: "LATCHKEY_WEBHOOK_ADDRESS",
+  env: endsAtOnce,
   urlOf: (webhookUrl) => ({ webhookUrl }),
 });
 
 /** Runs `latchkey gateway`. */
 export const startGateway = starter({
-  ...{ name: "gateway", variable: "LATCHKEY_GATEWAY_ADDRESS", env: endsAtOnce },
+  name: "gateway",
+  variable: "LATCHKEY_GATEWAY_ADDRESS",
+  env: endsAtOnce,
   urlOf: (gatewayUrl) => ({ gatewayUrl }),
 });
 
 /** Runs `latchkey direct-endpoint`. */
 export const startDirectEndpoint = starter({
-  ...{ name: "direct-endpoint", variable: "LATCHKEY_ENDPOINT_ADDRESS" },
+  name: "direct-endpoint",
+  variable: "LATCHKEY_ENDPOINT_ADDRESS",
   env: { ...localNames, ...endsAtOnce },
   urlOf: (endpointUrl) => ({ endpointUrl }),
 });

@@ -46,7 +46,11 @@ export function observedSource({
     values: { password: data },
     data: { password: new SecretText(data) },
     options: {
-      ...{ projects: ["*"], clusters: [], secretName: "db", secretType: "Opaque", paused: false },
+      projects: ["*"],
+      clusters: [],
+      secretName: "db",
+      secretType: "Opaque",
+      paused: false,
       ...options,
     },
   };

@@ -37,7 +37,12 @@ export function observedOf(
   const { namespace = "", name, labels = {}, annotations = {} } = manifest.metadata;
   return {
     metadata: observedMetadata({
-      ...{ namespace, name, uid: "uid-outbox", finalizers: [], labels, annotations },
+      namespace,
+      name,
+      uid: "uid-outbox",
+      finalizers: [],
+      labels,
+      annotations,
       ...marks,
     }),
     immutable: false,

@@ -17,8 +17,13 @@ export function runningPodRequests(
     conditions: [{ type: "Ready", status: "True" }],
     containerStatuses: [
       {
-        ...{ name: container.name, image: container.image, imageID: "none", restartCount: 0 },
-        ...{ ready: true, started: true, state: { running: { startedAt: new Date() } } },
+        name: container.name,
+        image: container.image,
+        imageID: "none",
+        restartCount: 0,
+        ready: true,
+        started: true,
+        state: { running: { startedAt: new Date() } },
       },
     ],
   };

@@ -79,7 +79,8 @@ export function policyChanges(
 ): fc.Arbitrary<PolicyChange> {
   const of = (which: "policy" | "binding"): fc.Arbitrary<PolicyChange> =>
     jsonChanges(recordAt(shipped[which], "spec"), words).map(({ changed, ...change }) => ({
-      ...{ ...shipped, ...change },
+      ...shipped,
+      ...change,
       [which]: { ...shipped[which], spec: changed },
     }));
   return fc.oneof(of("policy"), of("binding"));

@@ -135,8 +135,12 @@ async function isAllowed(
   const first = (field: string) => stringsAt(rule, field)[0];
   const [resource, subresource] = (first("resources") ?? "").split("/");
   const resourceAttributes = {
-    ...{ group: first("apiGroups"), resource, subresource, name: first("resourceNames") },
-    ...{ verb: first("verbs"), namespace },
+    group: first("apiGroups"),
+    resource,
+    subresource,
+    name: first("resourceNames"),
+    verb: first("verbs"),
+    namespace,
   };
   const subject = kind === "User" ? { user: name } : { user: unique("member"), groups: [name] };
   const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";

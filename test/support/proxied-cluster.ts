@@ -115,13 +115,17 @@ function ignoreDestroyed(error: Error): void {
 async function allow(arrange: ProxiedCluster["arrange"]): Promise<void> {
   const give = async (name: string, subject: Subject, rules: readonly Rule[]) => {
     const asRules = rules.map(([group, resource, verbs]) => ({
-      ...{ apiGroups: [group], resources: [resource], verbs: verbs.split(" ") },
+      apiGroups: [group],
+      resources: [resource],
+      verbs: verbs.split(" "),
     }));
     await arrange(postClusterRole(name, asRules));
     await arrange(bindClusterRole(name, name, [subject]));
   };
   const account = (name: Account): Subject => ({
-    ...{ kind: "ServiceAccount", name, namespace: "latchkey-system" },
+    kind: "ServiceAccount",
+    name,
+    namespace: "latchkey-system",
   });
   const group = { kind: "Group", name: requesters } as const;
   await give("fault-own-objects", account("latchkey-controller"), [

@@ -20,7 +20,9 @@ export function rawEntry(name: string, changes: EntryChanges = {}): RawObject {
   const { data = { password: "Y2FuYXJ5" }, type = outboxSecretType } = changes;
   return rawObject(
     {
-      ...{ namespace: outbox, name: outboxName({ namespace: "team", name }), uid: `entry-${name}` },
+      namespace: outbox,
+      name: outboxName({ namespace: "team", name }),
+      uid: `entry-${name}`,
       labels: { [labels.outboxUid]: `uid-${name}` },
       annotations: {
         [annotations.outboxFormat]: "1",

@@ -31,7 +31,8 @@ const postShared = (metadata: object): Ask =>
 const mergeStored = (body: object): Ask => mergePatch(`${sharedPath}/stored`, body);
 const noOwner = { apiVersion: "v1", kind: "ConfigMap", name: "none", uid: "none" };
 const named = (name: string, annotation: string, value: string) => ({
-  ...{ name, annotations: { [annotation]: value } },
+  name,
+  annotations: { [annotation]: value },
 });
 const scoped = (...resources: readonly (readonly string[])[]): Ask => {
   const rules = resources.map((each) => ({ resources: [{ group: "", resources: each }] }));

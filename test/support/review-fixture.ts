@@ -110,7 +110,9 @@ export function fakeAdmissionContext({
     ...given,
     accessKeys: {
       ...fakes.accessKeys,
-      ...{ countOf: () => 0, ofIndex: () => [], references: () => false },
+      countOf: () => 0,
+      ofIndex: () => [],
+      references: () => false,
       ...accessKeys,
     },
   };

@@ -212,7 +212,10 @@ export function followPublished<T extends Issued>(
   );
   const keys = new IssuerKeys(
     {
-      ...{ clock, log, state: persistedState, onKeys: () => {} },
+      clock,
+      log,
+      state: persistedState,
+      onKeys: () => {},
       document: {
         async fetch() {
           state.keyFetches += 1;
@@ -226,7 +229,12 @@ export function followPublished<T extends Issued>(
   const persisted = new PersistedList({ published, state: persistedState, clock }, name);
   const followed = new FollowedList(
     {
-      ...{ published, clock, log, keys, persisted, random: () => 1 },
+      published,
+      clock,
+      log,
+      keys,
+      persisted,
+      random: () => 1,
       document: { fetch: (options) => issuer.poll(options) },
       onChange: () => void (state.changes += 1),
       onRefused: (reason) => void refused.push(reason),
@@ -237,7 +245,14 @@ export function followPublished<T extends Issued>(
   const until = (look: () => boolean | Promise<boolean>, what: string): Promise<boolean> =>
     eventually(look, { every: 2, what });
   return {
-    ...{ clock, log, state, refused, followed, secret, issuer, until },
+    clock,
+    log,
+    state,
+    refused,
+    followed,
+    secret,
+    issuer,
+    until,
     stop: async (): Promise<void> => {
       stop.abort();
       await running;

@@ -123,13 +123,18 @@ export async function runInProcess(
   const terminal: Terminal = {
     print: into(stdout).write,
     say: (sentence) => into(stderr).write(`${programName}: ${sentence}\n`),
-    ...{ isInput: false, isOutput: false, isError: false, hasColors: false },
+    isInput: false,
+    isOutput: false,
+    isError: false,
+    hasColors: false,
     rows: () => Infinity,
     readInput: async () => Buffer.from(input),
     askSecret: async () => "",
   };
   const deps = {
-    ...{ terminal, env, clock: systemClock },
+    terminal,
+    env,
+    clock: systemClock,
     untilStopped: () => new AbortController().signal,
   };
   const streams = { stdout: into(stdout), stderr: into(stderr) };

@@ -56,7 +56,10 @@ async function share(
   const patch = async (body: object): Promise<void> =>
     void (await central.arrange(mergePatch(path, body)));
   return {
-    ...{ path, entry, places, place: places[0] ?? { namespace: "", name } },
+    path,
+    entry,
+    places,
+    place: places[0] ?? { namespace: "", name },
     change: (password) => patch({ spec: { data: { password: base64(password) } } }),
     withdraw: () => patch({ metadata: { annotations: { [annotations.syncToClusters]: null } } }),
     becomesForgotten: async () => {

@@ -69,7 +69,10 @@ export async function servesOwnKinds({
     SharedSecret: "namespaces/default/sharedsecrets",
   }).map(([kind, collection]) =>
     post(`/apis/${apiVersion}/${collection}?dryRun=All`, {
-      ...{ apiVersion, kind, metadata: { name: "never-made" }, spec: {} },
+      apiVersion,
+      kind,
+      metadata: { name: "never-made" },
+      spec: {},
     }),
   );
   const serves = async () => {
@@ -142,7 +145,9 @@ export const withoutAdmission = { "latchkey-test": "without-admission" } as cons
 /** Selects all other objects. */
 export const admitted = {
   matchExpressions: Object.entries(withoutAdmission).map(([key, value]) => ({
-    ...{ key, operator: "NotIn", values: [value] },
+    key,
+    operator: "NotIn",
+    values: [value],
   })),
 };
 

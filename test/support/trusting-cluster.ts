@@ -73,7 +73,9 @@ export async function startTrustingCluster(
   try {
     const { controlPlane: management } = central;
     const trusted = await trustTokens(connected, {
-      ...{ management, issuer, name: connectedName },
+      management,
+      issuer,
+      name: connectedName,
     });
     signing = await readSigning();
     const ca = [connected.certificateAuthority, fixture.server.certificateAuthority];
@@ -91,15 +93,25 @@ export async function startTrustingCluster(
     };
     return {
       ...fixture,
-      ...{ trusted, dispatcher, readSigning, serverOf, whoami },
+      trusted,
+      dispatcher,
+      readSigning,
+      serverOf,
+      whoami,
       signing: () => signing,
       rotate: () => rotateSigningKey(central),
       statusesOf: (token) =>
         Promise.all(ways.map(async (way) => (await whoami(token, way)).status)),
       forge({ claims = {}, header = {} }, key = signing.privateKey) {
         const good = {
-          ...{ iss: issuer, sub: "alice", aud: "management.service/direct", jti: "a-uid" },
-          ...{ iat: now() - 5, nbf: now() - 5, exp: now() + 600, groups: ["devs"] },
+          iss: issuer,
+          sub: "alice",
+          aud: "management.service/direct",
+          jti: "a-uid",
+          iat: now() - 5,
+          nbf: now() - 5,
+          exp: now() + 600,
+          groups: ["devs"],
           "management.service": { name: "forged" },
         };
         return new SignJWT({ ...good, ...claims })

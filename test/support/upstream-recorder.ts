@@ -92,7 +92,8 @@ export async function startUpstreamRecorder(): Promise<UpstreamRecorder> {
     onHead() {},
     async arrived(count) {
       await eventually(() => requests.length >= count, {
-        ...{ every: 2, what: `${count} requests to arrive` },
+        every: 2,
+        what: `${count} requests to arrive`,
       });
     },
     forget() {

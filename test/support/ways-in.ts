@@ -62,7 +62,11 @@ export async function askAt(
   { prefix, ...way }: WayIn,
 ): Promise<KeyedAnswer> {
   const { status, text } = await askGateway({
-    ...{ method, key, path: prefix + path, keepAlive: true, ...way },
+    method,
+    key,
+    path: prefix + path,
+    keepAlive: true,
+    ...way,
     headers: { "content-type": type, ...headers },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });

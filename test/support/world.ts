@@ -71,7 +71,8 @@ export async function fakeWorldOf<W extends SyncWorld>(
 ): Promise<FakeWorld<W>> {
   let leading: W["enqueuer"] | undefined;
   const { informers, ...fakes } = await syncedInformersOf(program.watched, {
-    ...{ listed, options: program.options },
+    listed,
+    options: program.options,
     onChange: (changed) => leading !== undefined && changed.enqueue(leading),
   });
   const { clock, log } = fakes;
@@ -94,7 +95,12 @@ export async function fakeWorldOf<W extends SyncWorld>(
   const yielder = new Yielder(clock);
   const openedAt = (): number => (clock.now() - keysAgeMs) / 1_000;
   const world = program.worldOf({
-    ...{ queues, stores, memory: program.newMemory(), clock, yielder, log },
+    queues,
+    stores,
+    memory: program.newMemory(),
+    clock,
+    yielder,
+    log,
     watches: () => informers.watches().map((watch) => ({ ...watch, openedAt: openedAt() })),
     has: informers.has,
     recordWrite: (_, response) => void recorded.push(response),
@@ -104,7 +110,9 @@ export async function fakeWorldOf<W extends SyncWorld>(
   leading = enqueuer;
   const client = new FakeClient((request) => answer?.(request) ?? accepted(request));
   const deps = {
-    ...{ client, state: world, sourceData: new SourceData({ client, digestOf }) },
+    client,
+    state: world,
+    sourceData: new SourceData({ client, digestOf }),
     forEach: yielder.forEach.bind(yielder),
     answerOther: program.answersIn?.(world),
     recordEvent: async ({ reason }: Event) => void recording.events.push(reason),
@@ -113,7 +121,11 @@ export async function fakeWorldOf<W extends SyncWorld>(
   };
   const sending = (request: Sent): Promise<Outcome> => send(request, deps);
   return {
-    ...{ ...fakes, ...recording, recorded, world, client },
+    ...fakes,
+    ...recording,
+    recorded,
+    world,
+    client,
     enqueueAll: () => informers.enqueueAll(enqueuer),
     send: sending,
     reconcilerOf(queue) {

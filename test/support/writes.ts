@@ -33,8 +33,11 @@ export function patch(name: string): Write {
 /** Patches the status of version 1 of a Secret. */
 export function status(name: string): Write {
   return {
-    ...{ do: "patch", resource, ref: ref(name) },
-    ...{ subresource: "status", body: { ...body, status: {} } },
+    do: "patch",
+    resource,
+    ref: ref(name),
+    subresource: "status",
+    body: { ...body, status: {} },
   };
 }
 
@@ -47,7 +50,11 @@ export function remove(name: string): Write {
 export const recordEvent: Write = {
   do: "record-event",
   event: {
-    ...{ resource, subject: { ...ref("a"), uid: "u" }, type: "Warning", reason: "Failed" },
-    ...{ note: "", deduplicationKey: "" },
+    resource,
+    subject: { ...ref("a"), uid: "u" },
+    type: "Warning",
+    reason: "Failed",
+    note: "",
+    deduplicationKey: "",
   },
 };

@@ -21,8 +21,11 @@ const strange = strangeKey();
 const options = { keys: publishedKeys(signingKeys), issuer: "https://issuer", now };
 const version = "0123456789abcdef0123456789abcdef";
 const viewer: PolicyRule = {
-  ...{ apiGroups: [""], resources: ["pods", "*/log"], verbs: ["get"] },
-  ...{ resourceNames: ["web"], nonResourceURLs: ["/metrics"] },
+  apiGroups: [""],
+  resources: ["pods", "*/log"],
+  verbs: ["get"],
+  resourceNames: ["web"],
+  nonResourceURLs: ["/metrics"],
 };
 const roles = new Map([["viewer", [viewer]]]);
 
@@ -32,7 +35,10 @@ const verify = (text: string) => verifyRolesList(text, options);
 
 const header = { alg: "ES256", typ: "latchkey-roles+jwt", kid: signing.kid };
 const claims = {
-  ...{ iss: options.issuer, iat: second, version, omitted: 0 },
+  iss: options.issuer,
+  iat: second,
+  version,
+  omitted: 0,
   roles: [{ role: "viewer", rules: [{ verbs: ["get"] }] }],
 };
 const es256 = signerWith(signing.privateKey);

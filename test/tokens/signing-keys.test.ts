@@ -86,7 +86,8 @@ describe("the patch of a rotation", () => {
   test("adds a key that does not sign yet, and removes the request", () => {
     const { body, after } = patched(true);
     expect(body.metadata).toEqual({
-      ...{ uid: "u", resourceVersion: "7" },
+      uid: "u",
+      resourceVersion: "7",
       annotations: { "management.service/rotate-signing-key": null },
     });
     expect(after.signing.kid).toBe(before.signing.kid);

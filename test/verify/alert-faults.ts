@@ -117,9 +117,12 @@ export const lastingFaults: readonly AlertFault[] = [
         .toString("utf8")
         .replace(/https:\/\/[^"]*/, "https://127.0.0.1:1");
       await kubectl("admin", ["create", "--filename=-"], {
-        ...{ apiVersion: "v1", kind: "Secret", stringData: { kubeconfig } },
+        apiVersion: "v1",
+        kind: "Secret",
+        stringData: { kubeconfig },
         metadata: {
-          ...{ name: "closed", namespace: "latchkey-clusters" },
+          name: "closed",
+          namespace: "latchkey-clusters",
           labels: { "management.service/cluster": "closed" },
         },
       });
@@ -161,7 +164,8 @@ export const alertFaults: readonly AlertFault[] = [
         `${index}`.padStart(200, "x"),
       );
       await kubectl("admin", ["create", "--filename=-"], {
-        ...{ apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" },
+        apiVersion: "rbac.authorization.k8s.io/v1",
+        kind: "ClusterRole",
         metadata: { name: "large", labels: { [labels.scopeRole]: "large" } },
         rules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"], resourceNames }],
       });
@@ -207,7 +211,8 @@ export const alertFaults: readonly AlertFault[] = [
         `--patch=${readOnly(0)}`,
       ]);
       await kubectl("admin", ["create", "--filename=-"], {
-        ...{ apiVersion: "v1", kind: "List" },
+        apiVersion: "v1",
+        kind: "List",
         items: manySecrets("refused", {}),
       });
       return () => apply(access, "config/rbac");
@@ -218,11 +223,15 @@ export const alertFaults: readonly AlertFault[] = [
     alerts: ["LatchkeyRequestLimitLow"],
     async cause({ kubectl }) {
       const mend = await withoutConcurrency(kubectl, {
-        ...{ account: "latchkey-controller", limitResponse: { type: "Reject" } },
-        ...{ apiGroups: [""], resources: ["secrets"], verbs: ["create", "update", "patch"] },
+        account: "latchkey-controller",
+        limitResponse: { type: "Reject" },
+        apiGroups: [""],
+        resources: ["secrets"],
+        verbs: ["create", "update", "patch"],
       });
       await kubectl("admin", ["create", "--filename=-"], {
-        ...{ apiVersion: "v1", kind: "List" },
+        apiVersion: "v1",
+        kind: "List",
         items: manySecrets("busy", { "management.service/sync-to-projects": "web" }),
       });
       return mend;
@@ -252,7 +261,8 @@ export const alertFaults: readonly AlertFault[] = [
       );
       const certificates = parseServerCertificates(stored);
       const client = await issueCertificate("client", certificates.ca, {
-        ...{ dnsNames: certificates.dnsNames, clientName: "kube-apiserver" },
+        dnsNames: certificates.dnsNames,
+        clientName: "kube-apiserver",
         now: Date.now() - validityMs.client + 20 * 86_400_000,
       });
       const encode = (text: string): string => Buffer.from(text, "utf8").toString("base64");
@@ -275,8 +285,10 @@ export const alertFaults: readonly AlertFault[] = [
       ]);
       const queuing = { queues: 1, handSize: 1, queueLengthLimit: 50 };
       const mend = await withoutConcurrency(kubectl, {
-        ...{ account: "latchkey-webhook", limitResponse: { type: "Queue", queuing } },
-        ...{ apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"] },
+        account: "latchkey-webhook",
+        limitResponse: { type: "Queue", queuing },
+        apiGroups: ["authorization.k8s.io"],
+        resources: ["subjectaccessreviews"],
         verbs: ["create"],
       });
       // The webhook asks the API server whether alice may delete the owner; kube-apiserver does not
@@ -348,7 +360,8 @@ function readOnly(rule: number): string {
 /** SharedSecrets in the namespace team-a. */
 function manySecrets(name: string, annotations: object): readonly object[] {
   return Array.from({ length: 30 }, (_, index) => ({
-    ...{ apiVersion, kind: "SharedSecret" },
+    apiVersion,
+    kind: "SharedSecret",
     metadata: { namespace: "team-a", name: `${name}-${index}`, annotations },
     spec: { data: { a: "YQ==" } },
   }));
@@ -372,7 +385,9 @@ async function withoutConcurrency(
   const metadata = { name: `limited-${account}` };
   const seats = { nominalConcurrencyShares: 0, lendablePercent: 0, borrowingLimitPercent: 0 };
   const level = {
-    ...{ apiVersion: version, kind: "PriorityLevelConfiguration", metadata },
+    apiVersion: version,
+    kind: "PriorityLevelConfiguration",
+    metadata,
     spec: { type: "Limited", limited: { ...seats, limitResponse } },
   };
   const serviceAccount = { namespace: "latchkey-system", name: account };
@@ -381,7 +396,9 @@ async function withoutConcurrency(
     resourceRules: [{ ...matched, clusterScope: true, namespaces: ["*"] }],
   };
   const schema = {
-    ...{ apiVersion: version, kind: "FlowSchema", metadata },
+    apiVersion: version,
+    kind: "FlowSchema",
+    metadata,
     spec: { matchingPrecedence: 2, priorityLevelConfiguration: metadata, rules: [rule] },
   };
   const list = { apiVersion: "v1", kind: "List", items: [level, schema] };

@@ -148,7 +148,8 @@ function firing(series: Series): readonly string[] {
     input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
     // ALERTS counts those that fire; the labels of an expected alert would repeat the rule.
     promql_expr_test: rules.map(({ alert }) => ({
-      ...{ expr: `count(ALERTS{alertname="${alert}",alertstate="firing"}) > 0`, eval_time: "1h" },
+      expr: `count(ALERTS{alertname="${alert}",alertstate="firing"}) > 0`,
+      eval_time: "1h",
       exp_samples: [],
     })),
   };

@@ -65,7 +65,8 @@ export async function startChartCluster(): Promise<ChartCluster> {
     async startProcesses({ namespace, address }) {
       const options = { namespace, restart: "at-once" } as const;
       const webhook = await cluster.runWebhook({
-        ...{ ...options, args: [`--certificate-names=${webhookHost}`] },
+        ...options,
+        args: [`--certificate-names=${webhookHost}`],
         ...(address !== undefined && { address }),
       });
       const service = await cluster.arrange(

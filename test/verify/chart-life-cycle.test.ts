@@ -30,9 +30,11 @@ const copyPath = "/api/v1/namespaces/web/secrets/database";
 
 /** A SharedSecret in the namespace team-a that is copied to the namespace web. */
 const database = {
-  ...{ apiVersion, kind: "SharedSecret" },
+  apiVersion,
+  kind: "SharedSecret",
   metadata: {
-    ...{ name: "database", namespace: "team-a" },
+    name: "database",
+    namespace: "team-a",
     annotations: { "management.service/sync-to-projects": "web" },
   },
   spec: { data: { password: "czNjcmV0" } },

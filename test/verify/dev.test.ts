@@ -62,7 +62,8 @@ describe.skipIf(!hasDedicatedClusters)("make dev CONNECTED=1", () => {
   it("runs the agent of the connected cluster, which has a copy of a sample", async () => {
     const copy = ["--namespace=web-edge", "get", "secret", "registry", "--output=jsonpath={.type}"];
     expect(await run("connected", copy)).toMatchObject({
-      ...{ code: 0, stdout: "kubernetes.io/dockerconfigjson" },
+      code: 0,
+      stdout: "kubernetes.io/dockerconfigjson",
     });
     expect(existsSync(inside("logs", "cluster-agent.log"))).toBe(true);
     expect(dev.printed).toContain("kubectl latchkey cluster list");
@@ -71,7 +72,8 @@ describe.skipIf(!hasDedicatedClusters)("make dev CONNECTED=1", () => {
   it("opens the connected cluster to the kubeconfig that the client prints", async () => {
     const client = inside("bin", "kubectl-latchkey");
     const env = {
-      ...{ PATH: `${inside("bin")}:${process.env["PATH"]}`, HOME: inside(".") },
+      PATH: `${inside("bin")}:${process.env["PATH"]}`,
+      HOME: inside("."),
       KUBECONFIG: variable("KUBECONFIG"),
     };
     const kubeconfig = inside("connected.yaml");

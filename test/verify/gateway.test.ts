@@ -68,7 +68,8 @@ async function create(pool: Pool, name: string): Promise<Answer> {
     const text = await body.text();
     const isWhole = statusCode !== 201 || text.trimEnd().endsWith("}");
     return {
-      ...{ name, isSentAfter },
+      name,
+      isSentAfter,
       status: isWhole ? statusCode : 0,
       auditId: String(headers["audit-id"]),
     };

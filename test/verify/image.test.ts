@@ -42,7 +42,8 @@ beforeAll(async () => {
   built = await buildImage(join(scratch, "image"), report);
   const address = `127.0.0.1:${await freePort()}`;
   registry = startTiedChild([tools.crane, "registry", "serve", `--address=${address}`], {
-    ...{ log: join(scratch, "registry.log"), removeWithParent: scratch },
+    log: join(scratch, "registry.log"),
+    removeWithParent: scratch,
   });
   reference = `${address}/latchkey`;
   const push = () => crane("push", join(scratch, "image"), reference);

@@ -74,7 +74,9 @@ describe("config/kind/cluster.yaml", skippedWithout(programs), () => {
     expect(command).toEqual(expect.arrayContaining([...trustFlags(inNode)]));
     expect(command.filter((flag) => flag.startsWith("--authorization-mode"))).toEqual([]);
     expect(listAt(container, "volumeMounts")).toContainEqual({
-      ...{ mountPath: inNode, name: "latchkey", readOnly: true },
+      mountPath: inNode,
+      name: "latchkey",
+      readOnly: true,
     });
   });
 });

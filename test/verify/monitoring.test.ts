@@ -60,7 +60,8 @@ function spoken(alert: string): RegExp {
 /** The rules, whose alerts fire at once. */
 function withoutFor(): string {
   const groups = listAt(load(shipped), "groups").map((group) => ({
-    ...{ name: "latchkey", ...recordAt({ group }, "group") },
+    name: "latchkey",
+    ...recordAt({ group }, "group"),
     rules: listAt(group, "rules").map((rule) => ({ ...recordAt({ rule }, "rule"), for: "0s" })),
   }));
   return dump({ groups });

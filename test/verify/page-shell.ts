@@ -26,7 +26,8 @@ export async function surprises(
   );
   writeFileSync(join(results, "script"), script.join(""));
   const shell = spawn("bash", [join(results, "script")], {
-    ...{ cwd: directory, stdio: "ignore" },
+    cwd: directory,
+    stdio: "ignore",
     env: { PATH: process.env.PATH, HOME: directory, KUBERC: "off", ...env },
   });
   await new Promise((resolve) => shell.once("exit", resolve));

@@ -54,7 +54,8 @@ function commandOf(pid: string): string {
 /** Runs it, and interrupts it as Ctrl-C does when it has printed a text. */
 async function makePods(interruptAt?: string) {
   const child = spawn(process.execPath, [join("test", "pods", "main.ts")], {
-    ...{ cwd: repository, stdio: ["ignore", "pipe", "pipe"] },
+    cwd: repository,
+    stdio: ["ignore", "pipe", "pipe"],
   });
   let printed = "";
   child.stdout.setEncoding("utf8").on("data", (part: string) => {

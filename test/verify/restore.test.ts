@@ -70,7 +70,8 @@ function areAccepted(keys: Record<string, string>, expected: Record<string, bool
     Object.entries(expected).map(([name, isExpected]) => {
       const what = `the key ${name} to be ${isExpected ? "accepted" : "rejected"} by the ${by}`;
       return eventually(async () => (await accepts(keys[name] ?? "")) === isExpected, {
-        ...{ ...patience, what },
+        ...patience,
+        what,
       });
     }),
   );

@@ -167,7 +167,9 @@ beforeAll(async () => {
   controller = await startController({
     // Only its own kubeconfig uses the proxy.
     controlPlane: { ...controlPlane, url: proxy.url },
-    ...{ program, address, restart: "never" },
+    program,
+    address,
+    restart: "never",
     args: [`--issuer=${issuer}`, `--maximum-token-ttl=${daySeconds}s`],
   });
   await controller.waitReady();

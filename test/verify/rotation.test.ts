@@ -125,12 +125,19 @@ function startEndpoint() {
   const tokens = new VerifiedTokens(new Map(), { issuer: front.url, audiences: [audience] });
   const followed: FollowedIssuer = followIssuer(
     {
-      ...{ issuer: front.url, namespace, jwksUrl: undefined },
-      ...{ issuerCa: front.ca, maximumListAge: undefined },
+      issuer: front.url,
+      namespace,
+      jwksUrl: undefined,
+      issuerCa: front.ca,
+      maximumListAge: undefined,
     },
     {
       client: { get, patch },
-      ...{ clock, random: Math.random, log, metrics, secretName: ownObjects.directKeys },
+      clock,
+      random: Math.random,
+      log,
+      metrics,
+      secretName: ownObjects.directKeys,
       onKeys: (known) => tokens.replaceKeys(known),
       onList() {},
     },
@@ -138,8 +145,14 @@ function startEndpoint() {
   const stop = new AbortController();
   const running = runParts(followed.parts, stop.signal);
   const authenticator = tokenAuthenticator({
-    ...{ tokens, keys: followed.keys, revoked: followed.revoked, roles: followed.roles, clock },
-    ...{ prefixes: { user: "", groups: "" }, namespace, onResult() {} },
+    tokens,
+    keys: followed.keys,
+    revoked: followed.revoked,
+    roles: followed.roles,
+    clock,
+    prefixes: { user: "", groups: "" },
+    namespace,
+    onResult() {},
   });
   return {
     followed,
@@ -222,7 +235,10 @@ beforeAll(async () => {
     systemClock,
   );
   transport = createTransport({
-    ...{ credentials, clock: systemClock, connections: 2, timeoutMs: 30_000 },
+    credentials,
+    clock: systemClock,
+    connections: 2,
+    timeoutMs: 30_000,
     mostBytes: mostOwnResponseBytes,
   });
   client = createClient(transport, "an-administrator");

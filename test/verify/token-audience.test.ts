@@ -56,8 +56,10 @@ describe.skipIf(!hasDedicatedClusters)("two connected clusters", () => {
   /** Makes kube-apiserver trust direct tokens, and waits until it accepts one that it has to. */
   async function server(cluster: StartedControlPlane, name: string, args: readonly string[] = []) {
     await trustTokens(cluster, {
-      ...{ management: fixture.central.controlPlane, issuer: issuer.issuer },
-      ...{ name, args },
+      management: fixture.central.controlPlane,
+      issuer: issuer.issuer,
+      name,
+      args,
     });
     const dispatcher = new Agent({ connect: { ca: cluster.certificateAuthority } });
     stops.push(() => dispatcher.destroy());

@@ -64,7 +64,8 @@ const askAt = (version: string, by: Caller, request: Ask): Promise<Answer> =>
   send(serverOf(version).connection, by, request);
 const otherThan = (version: string): string => (version === older ? newer : older);
 const dry = ({ path, ...request }: Ask): Ask => ({
-  ...{ ...request, path: path.includes("?") ? path : `${path}?dryRun=All` },
+  ...request,
+  path: path.includes("?") ? path : `${path}?dryRun=All`,
 });
 const configMaps = "/api/v1/namespaces/default/configmaps";
 

@@ -93,8 +93,14 @@ describe("a resource that discovery does not know yet", () => {
     spec: { user: "alice", extra: ofKey, resourceAttributes: { verb: "list", group, resource } },
   });
   const rule = {
-    ...{ verbs: [], resources: [], resourceNames: [], namespaces: [""], nonResourceURLs: [] },
-    ...{ requestTargets: [], cluster: "", virtualClusters: [] },
+    verbs: [],
+    resources: [],
+    resourceNames: [],
+    namespaces: [""],
+    nonResourceURLs: [],
+    requestTargets: [],
+    cluster: "",
+    virtualClusters: [],
   };
   const scope = { ...web, rules: [rule] };
 
@@ -163,11 +169,15 @@ async function reviewIn(
   const { isInProject = false } = situation;
   const { discovery, onResult, results } = fakeReviewDeps({});
   const handler = directAccessReviewHandler({
-    ...{ discovery, onResult, namespace: "latchkey-system" },
+    discovery,
+    onResult,
+    namespace: "latchkey-system",
     revoked: { has: () => revoked, isKnown: () => isKnown },
     roles: { current: () => roles },
     locations: oneLocation({
-      ...{ target: "Cluster", cluster: "east", ...(isInProject && { project: "web" }) },
+      target: "Cluster",
+      cluster: "east",
+      ...(isInProject && { project: "web" }),
     }),
   });
   const scopes = scope === undefined ? {} : { "management.service/scope": [scope] };
@@ -175,7 +185,8 @@ async function reviewIn(
   const extra = situation.isOurs === false ? {} : { "management.service/token-id": ids, ...scopes };
   const resourceAttributes = { verb: "get", resource, namespace: "web", name: "a" };
   const body = {
-    ...{ apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview" },
+    apiVersion: "authorization.k8s.io/v1",
+    kind: "SubjectAccessReview",
     spec: { user: "alice", extra, resourceAttributes },
   };
   const response = await handler(posted(body), anonymousClient);
@@ -209,7 +220,8 @@ test.each<[string, Situation]>([
   ["of another user, though no list is known", { isOurs: false, isKnown: false }],
 ])("has no opinion about a request %s, and never allows it", async (_what, situation) => {
   expect(await reviewIn(situation)).toEqual({
-    ...{ status: { allowed: false }, results: ["no-opinion"] },
+    status: { allowed: false },
+    results: ["no-opinion"],
   });
 });
 

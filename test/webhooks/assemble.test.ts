@@ -18,9 +18,15 @@ function refusals(
 ): readonly (number | undefined)[] {
   const { routes } = assembleWebhook(
     {
-      ...{ namespace: "latchkey-system", serviceName: "latchkey-webhook", certificateNames: [] },
-      ...{ prefixes: { user: "", team: "" }, maximumKeyTtl: 0, quotaKeys: 1, quotaExempt: [] },
-      ...{ admissionPath: segment, requireAdmissionClientCertificate },
+      namespace: "latchkey-system",
+      serviceName: "latchkey-webhook",
+      certificateNames: [],
+      prefixes: { user: "", team: "" },
+      maximumKeyTtl: 0,
+      quotaKeys: 1,
+      quotaExempt: [],
+      admissionPath: segment,
+      requireAdmissionClientCertificate,
     },
     {
       credentials: {
@@ -29,7 +35,9 @@ function refusals(
         authorization: async () => undefined,
         forget() {},
       },
-      ...{ clock: new TestClock(), random: () => 0.5, log: recordingLog() },
+      clock: new TestClock(),
+      random: () => 0.5,
+      log: recordingLog(),
       metrics: createMetrics(),
     },
   );

@@ -30,7 +30,8 @@ function moving({
   const client = new FakeClient(() => (isServing() ? {} : refusal("Network")));
   const step = extractConnectorData();
   const context = fakeAdmissionContext({
-    ...{ client, clock },
+    client,
+    clock,
     connectorKey: { current: () => (isLoaded ? marks : undefined) },
     accessKeys: { references: (secret) => claimed.has(secret) },
   });

@@ -93,7 +93,11 @@ test.each<[string, readonly string[], isKnown: boolean, waits: number]>([
   const accessKeys = { byId: () => (isKnown ? view : undefined) };
   const decided = awaitNewKey(new UnknownKeyRetries())(
     {
-      ...{ uid: "r1", isDryRun: false, namespace: "web-1", object: opened, oldObject: stored },
+      uid: "r1",
+      isDryRun: false,
+      namespace: "web-1",
+      object: opened,
+      oldObject: stored,
       user: { username: "alice", uid: "", groups: [], extra: { [extras.keyId]: keyIds } },
     },
     fakeAdmissionContext({ accessKeys, clock }),

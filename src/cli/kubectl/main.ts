@@ -18,7 +18,8 @@ if (problem === undefined) {
   const env = readEnvironment();
   const deps = {
     terminal: systemTerminal(process, env, failAtExit),
-    ...{ env, clock },
+    env,
+    clock,
     untilStopped: () => stopSignal(process, (code) => process.exit(code)),
   };
   const argv = process.argv.slice(2);

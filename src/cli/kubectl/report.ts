@@ -35,9 +35,13 @@ function publicItem(item: ReportItem): ReportItem {
     object: publicObject(object),
     displayName,
     source: source && publicObject(source),
-    ...{ state, reason, message: asSentence(message) },
+    state,
+    reason,
+    message: asSentence(message),
     causes: causes.map(publicCause),
-    ...{ targets, target, cluster },
+    targets,
+    target,
+    cluster,
   };
 }
 

@@ -74,18 +74,29 @@ export function createAgentController(
   });
   const events = new EventRecorder({
     client: createClient(deps.ownTransport, agentFieldManager),
-    ...{ clock, log, identity, reporter: `${group}/latchkey` },
+    clock,
+    log,
+    identity,
+    reporter: `${group}/latchkey`,
   });
   const central = centralInformerDeps(cluster, deps);
   const watched = agentKinds({
-    ...{ central, writes: deps.writes, problem: deps.problem },
+    central,
+    writes: deps.writes,
+    problem: deps.problem,
     outbox: outboxNamespace(cluster),
   });
   const controller: Controller = createController(agentProgram(options, watched), {
     clientOf: (queue): Client => (queue === "clusterReport" ? centralClient : copyClient),
     listWatch: swappedListWatch(createListWatch(copies, clock), cluster),
     remoteRecoveries: central.recovery === undefined ? [] : [central.recovery],
-    ...{ clock, random, log, metrics, yielder, recovery, events },
+    clock,
+    random,
+    log,
+    metrics,
+    yielder,
+    recovery,
+    events,
   });
   return controller;
 }
@@ -93,10 +104,13 @@ export function createAgentController(
 /** What an agent reconciles: copies, and the reports about them. */
 export function agentProgram(options: SyncOptions, watched: Watched): Program<SyncWorld> {
   return {
-    ...{ options, watched },
+    options,
+    watched,
     newMemory: newSyncMemory,
     worldOf: (leader) => ({
-      ...{ ...leader, options, enqueuer: new Enqueuer(leader, leader.yielder) },
+      ...leader,
+      options,
+      enqueuer: new Enqueuer(leader, leader.yielder),
     }),
   };
 }
@@ -111,10 +125,16 @@ function centralInformerDeps(
       log.warn({ cluster }, "the outbox has more than 20,000 entries; the others are not read");
   };
   const listWatch = outboxListWatch(createListWatch(centralTransport, clock), {
-    ...{ cluster, onExcess },
+    cluster,
+    onExcess,
   });
   return {
-    ...{ clock, random, yielder, listWatch, log: saidOnce(log), recovery: new Recovery() },
+    clock,
+    random,
+    yielder,
+    listWatch,
+    log: saidOnce(log),
+    recovery: new Recovery(),
     onInterrupted: interruptionCounter(metrics),
   };
 }

@@ -41,14 +41,20 @@ export function assembleAgent(options: AgentOptions, deps: AgentDeps): AgentAsse
   const { namespace, identity, lease: times } = options;
   const election = newElection(
     {
-      ...{ namespace, identity, times, notes: silence.notes },
-      ...{ name: ownObjects.agentLease, fieldManager: agentFieldManager },
+      namespace,
+      identity,
+      times,
+      notes: silence.notes,
+      name: ownObjects.agentLease,
+      fieldManager: agentFieldManager,
     },
     connections.local,
     { ...deps, recovery: connections.recovery },
   );
   const controller: Controller = createAgentController(options, {
-    ...{ ...deps, ...connections, election },
+    ...deps,
+    ...connections,
+    election,
     writes: () => work.writes(),
     problem: () => work.problem(),
   });
@@ -56,11 +62,15 @@ export function assembleAgent(options: AgentOptions, deps: AgentDeps): AgentAsse
   const lease = centralLease(options, connections, deps);
   let arePoliciesChecked = false;
   const work: AgentWork = new AgentWork({
-    ...{ clock, log, metrics },
+    clock,
+    log,
+    metrics,
     facts() {
       arePoliciesChecked ||= policies.every(({ isKnown }) => isKnown);
       return {
-        ...{ identity: lease.identity, arePoliciesChecked, silentMs: silence.ms },
+        identity: lease.identity,
+        arePoliciesChecked,
+        silentMs: silence.ms,
         isOutboxListed: controller.informers.remote.every(
           ({ watchState: { isSynced } }) => isSynced,
         ),
@@ -150,6 +160,7 @@ function centralLease(
     local: createClient(ownTransport, agentFieldManager),
     central: createClient(centralTransport, agentFieldManager),
     lease: { namespace: outboxNamespace(clusterName), name: ownObjects.agentLease },
-    ...{ clock, log: saidOnce(log) },
+    clock,
+    log: saidOnce(log),
   });
 }

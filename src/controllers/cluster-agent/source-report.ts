@@ -62,7 +62,10 @@ function eventSteps(
 
 function failuresOf({ failures }: SyncSummary): readonly ListedFailure[] {
   return failures.map(({ namespace, name, reason, message }) => ({
-    ...{ namespace, name, reason, message },
+    namespace,
+    name,
+    reason,
+    message,
   }));
 }
 

@@ -32,8 +32,11 @@ export function explainRequest(
   const own = explainKey(resolved, now);
   const denials = own.state === "ok" ? scopes.flatMap(denialOf) : own.causes;
   return {
-    ...{ object, state: "problem", reason: "OutsideScope" },
-    ...{ message: `${verdict.reason}.`, causes: [...denials, ...entries] },
+    object,
+    state: "problem",
+    reason: "OutsideScope",
+    message: `${verdict.reason}.`,
+    causes: [...denials, ...entries],
   };
 }
 

@@ -94,7 +94,9 @@ function claimsOf(
   now: number,
 ): TokenClaims {
   return tokenClaims(observed.token, requester, {
-    ...{ issuer: observed.config.issuer, audience, now },
+    issuer: observed.config.issuer,
+    audience,
+    now,
     endsAt: tokenLifetime(observed).endsAt,
     keyScopes: scopesBehind(observed),
   });

@@ -67,7 +67,9 @@ export function connectedLocation(
   if (upstream.kind === "cluster") return { target: "Cluster", cluster: upstream.cluster };
   const { project, virtualCluster } = upstream;
   return {
-    ...{ target: "ProjectVirtualCluster", project, virtualCluster },
+    target: "ProjectVirtualCluster",
+    project,
+    virtualCluster,
     ...(virtualClusterNamespace === undefined ? {} : { virtualClusterNamespace }),
   };
 }

@@ -92,7 +92,8 @@ export function clusterState(
   const { name, connected } = observed;
   if (connected === undefined)
     return {
-      ...{ state: "problem", reason: "ClusterUnknown" },
+      state: "problem",
+      reason: "ClusterUnknown",
       message:
         `No Secret connects cluster "${name}", which still has an outbox; ` +
         `run kubectl latchkey cluster disconnect ${name}.`,
@@ -110,13 +111,15 @@ export function clusterState(
   }
   return isClosed
     ? {
-        ...{ state: "info", reason: "ProjectNotLetIn" },
+        state: "info",
+        reason: "ProjectNotLetIn",
         message:
           `Cluster "${name}" lets no project in; ` +
           `run kubectl latchkey cluster connect ${name} --projects=<names>.`,
       }
     : {
-        ...{ state: "ok", reason: "Synced" },
+        state: "ok",
+        reason: "Synced",
         message: `The agent of cluster "${name}" reports${aheadText(observed, now)}.`,
       };
 }

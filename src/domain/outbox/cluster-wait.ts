@@ -41,8 +41,11 @@ export function unconfirmedRemoval(
     {
       do: "record-event",
       event: {
-        ...{ resource: resources.sharedSecrets, subject, deduplicationKey: uid },
-        ...{ type: "Warning", reason: "ClusterUnreachable" },
+        resource: resources.sharedSecrets,
+        subject,
+        deduplicationKey: uid,
+        type: "Warning",
+        reason: "ClusterUnreachable",
         note:
           `The removal of the copies is not confirmed by: ${list}. ` +
           "The agent of each cluster removes them when it reads its outbox.",

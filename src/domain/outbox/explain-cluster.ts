@@ -49,7 +49,9 @@ export function explainCluster(
       ? `, which is ${secondsSince(revised, now)} s old`
       : "";
   return {
-    ...{ ...subject, reason, message: `${fact}${age}` },
+    ...subject,
+    reason,
+    message: `${fact}${age}`,
     state: reason === "Progressing" ? "unknown" : "problem",
     causes: cause === undefined ? [] : [{ ...cause, reason }],
   };
@@ -59,7 +61,11 @@ function syncIn(source: Source, observed: ObservedCluster, now: number): Observe
   const { name, connected, namespace, secrets, reports } = observed;
   const secret = secrets.find((one) => one.name === outboxName(source.secret.metadata));
   return {
-    ...{ name, connected, namespace, secret, agent: agentOf(observed, now) },
+    name,
+    connected,
+    namespace,
+    secret,
+    agent: agentOf(observed, now),
     // Whether its data is that of the source is not known without a right to read it.
     state: secret === undefined ? "missing" : "current",
     report: secret === undefined ? undefined : currentReport(secret, reports),
@@ -78,7 +84,8 @@ function reported(report: SourceReport): Pick<ReportItem, "state" | "reason" | "
   const reason = report.reason === undefined ? undefined : knownReason(report.reason, "Failed");
   if (desired === 0 && reason === undefined)
     return {
-      ...{ state: "problem", reason: "NoTargets" },
+      state: "problem",
+      reason: "NoTargets",
       message: "no namespace there is one of its projects and asks for copies",
     };
   return {

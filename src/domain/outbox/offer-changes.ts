@@ -74,7 +74,11 @@ function changeOf(
 
 function itemIn(name: string, source: ReportObject) {
   return (state: ReportItem["state"], predicate: string): ReportItem => ({
-    ...{ object: clusterObject(name), source, state, reason: "OfferChanged", causes: [] },
+    object: clusterObject(name),
+    source,
+    state,
+    reason: "OfferChanged",
+    causes: [],
     message: `Cluster "${name}" ${predicate}.`,
   });
 }

@@ -47,7 +47,8 @@ interface Right {
 
 /** The namespace with the kubeconfigs and consents of connected clusters. */
 export const clustersNamespaceObject: OutboxObject = {
-  ...{ resource: resources.namespaces, existing: "kept" },
+  resource: resources.namespaces,
+  existing: "kept",
   manifest: manifestOf(resources.namespaces, { name: clustersNamespace, labels: namespaceLabels }),
 };
 
@@ -55,9 +56,12 @@ export const clustersNamespaceObject: OutboxObject = {
 export function clusterSecretObject(cluster: string, projects: string | undefined): OutboxObject {
   const marks = projects === undefined ? {} : { [annotations.projects]: projects };
   return {
-    ...{ resource: resources.secrets, existing: "kept" },
+    resource: resources.secrets,
+    existing: "kept",
     manifest: manifestOf(resources.secrets, {
-      ...{ namespace: clustersNamespace, name: cluster, annotations: marks },
+      namespace: clustersNamespace,
+      name: cluster,
+      annotations: marks,
       labels: { ...ownLabel, [labels.cluster]: cluster },
     }),
   };
@@ -66,9 +70,11 @@ export function clusterSecretObject(cluster: string, projects: string | undefine
 /** The namespace with the outbox of a cluster. */
 export function outboxNamespaceObject({ name, uid }: ClusterIdentity): OutboxObject {
   return {
-    ...{ resource: resources.namespaces, existing: "repaired" },
+    resource: resources.namespaces,
+    existing: "repaired",
     manifest: manifestOf(resources.namespaces, {
-      ...{ name: outboxNamespace(name), labels: namespaceLabels },
+      name: outboxNamespace(name),
+      labels: namespaceLabels,
       annotations: { [annotations.clusterUid]: uid },
     }),
   };
@@ -86,10 +92,12 @@ export function outboxObjects(cluster: string): readonly OutboxObject[] {
     resource: Resource,
     { name = agentName, component = "", ...content }: OutboxContent = {},
   ): OutboxObject => ({
-    ...{ resource, existing: resource === resources.resourceQuotas ? "kept" : "repaired" },
+    resource,
+    existing: resource === resources.resourceQuotas ? "kept" : "repaired",
     manifest: {
       ...manifestOf(resource, {
-        ...{ namespace, name },
+        namespace,
+        name,
         labels: component === "" ? ownLabel : { ...ownLabel, [labels.component]: component },
       }),
       ...content,
@@ -99,7 +107,9 @@ export function outboxObjects(cluster: string): readonly OutboxObject[] {
   return [
     object(resources.roles, {
       rules: rights().map(({ resource, names, verbs }) => ({
-        ...{ apiGroups: [resource.group], resources: [resource.plural], verbs },
+        apiGroups: [resource.group],
+        resources: [resource.plural],
+        verbs,
         ...(names.length === 0 ? {} : { resourceNames: names }),
       })),
     } satisfies Pick<Wire<"Role">, "rules">),
@@ -136,7 +146,9 @@ export function agentKeySpec(cluster: string): Readonly<Record<string, unknown>>
     description: `Reads the outbox of cluster ${cluster} and reports what became of it`,
     scope: {
       rules: rights().map(({ resource: { group, plural }, names, verbs }) => ({
-        ...{ verbs, namespaces, requestTargets: ["Management"] },
+        verbs,
+        namespaces,
+        requestTargets: ["Management"],
         resources: [{ group, resources: [plural] }],
         ...(names.length === 0 ? {} : { resourceNames: names }),
       })),

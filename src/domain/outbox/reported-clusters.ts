@@ -24,8 +24,10 @@ export function listedClusters(status: Readonly<Record<string, unknown>>): reado
     const [reason, message] = [stringAt(entry, "reason"), stringAt(entry, "message")];
     return {
       name: stringAt(entry, "name") ?? "",
-      ...{ desired: count("desired"), synced: count("synced") },
-      ...{ conflicts: count("conflicts"), failed: count("failed") },
+      desired: count("desired"),
+      synced: count("synced"),
+      conflicts: count("conflicts"),
+      failed: count("failed"),
       ...(reason === undefined ? {} : { reason }),
       ...(message === undefined ? {} : { message }),
     };

@@ -18,8 +18,12 @@ const expressions: Place = { items: { fields: { name: plain, expression: plain }
 const rules: Place = {
   items: {
     fields: {
-      ...{ apiGroups: plain, apiVersions: plain, operations: plain, resources: plain },
-      ...{ resourceNames: plain, scope: { filledIn: "*" } },
+      apiGroups: plain,
+      apiVersions: plain,
+      operations: plain,
+      resources: plain,
+      resourceNames: plain,
+      scope: { filledIn: "*" },
     },
   },
 };
@@ -28,14 +32,17 @@ const matchResources: Place = {
     matchPolicy: { filledIn: "Equivalent" },
     namespaceSelector: { filledIn: {} },
     objectSelector: { filledIn: {} },
-    ...{ resourceRules: rules, excludeResourceRules: rules },
+    resourceRules: rules,
+    excludeResourceRules: rules,
   },
 };
 const policySpec: Place = {
   fields: {
     failurePolicy: { filledIn: "Fail" },
     matchConstraints: matchResources,
-    ...{ matchConditions: expressions, variables: expressions, paramKind: plain },
+    matchConditions: expressions,
+    variables: expressions,
+    paramKind: plain,
     validations: {
       items: {
         fields: { expression: plain, message: text, messageExpression: text, reason: text },

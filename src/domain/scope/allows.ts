@@ -122,7 +122,8 @@ function denialOf(scope: Scope, { request, protection, context }: AskedRequest):
 
 function denied(request: ScopedRequest, why: string): ScopeVerdict {
   return {
-    ...{ kind: "denied", by: "scope" },
+    kind: "denied",
+    by: "scope",
     reason: `the scope of this credential does not allow ${requestText(request)}: ${why}`,
   };
 }

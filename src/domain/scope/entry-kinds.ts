@@ -24,7 +24,9 @@ function selecting<Entry>(
   askedOf: (request: ScopedRequest) => string | undefined,
 ): Dimension<Entry> {
   return {
-    ...{ name, valuesOf, askedOf },
+    name,
+    valuesOf,
+    askedOf,
     covers: (entry, request) => {
       const [patterns, asked] = [valuesOf(entry), askedOf(request)];
       return patterns.length === 0 || patterns.some((pattern) => selectsName(pattern, asked));

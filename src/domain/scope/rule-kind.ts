@@ -17,7 +17,8 @@ function listing(
   askedOf: (request: ScopedRequest) => string,
 ): Dimension<ScopeRule> {
   return {
-    ...{ name, askedOf },
+    name,
+    askedOf,
     valuesOf: (rule) => rule[name],
     covers: (rule, request) => isAnyOf(rule[name], askedOf(request)),
     narrows: (child, parent, sets) => sets.isSubset(child[name], parent[name]),

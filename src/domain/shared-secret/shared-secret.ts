@@ -162,16 +162,14 @@ function statusInputOf({
   const wanted = derivedRoles(source.secret.metadata, grants);
   const nameConflicts = wanted.map(({ name }) => name).filter((name) => access.unmanaged.has(name));
   return {
-    ...{
-      source,
-      wanted,
-      ruleProblems: problems,
-      emptyRules,
-      nameConflicts,
-      summary,
-      clusters,
-      failure,
-    },
+    source,
+    wanted,
+    ruleProblems: problems,
+    emptyRules,
+    nameConflicts,
+    summary,
+    clusters,
+    failure,
     ...(refreshed === undefined ? {} : { refreshed }),
   };
 }

@@ -79,7 +79,10 @@ export function explainSource(source: Source): Explanation | undefined {
   if (own === undefined) return undefined;
   const kind = own === "source-invalid" ? invalidKind(source) : own;
   return {
-    ...{ kind, kinds: [kind], source, sourceRef: source.secret.metadata },
+    kind,
+    kinds: [kind],
+    source,
+    sourceRef: source.secret.metadata,
     target: targetIn("", source),
     state: { kind: "not-wanted" },
   };

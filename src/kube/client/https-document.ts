@@ -55,7 +55,9 @@ export class HttpsDocument {
     this.#options = options;
     this.#url = new URL(options.url);
     this.#pool = new Pool(this.#url.origin, {
-      ...{ connections: 1, allowH2: false, pipelining: 1 },
+      connections: 1,
+      allowH2: false,
+      pipelining: 1,
       connect: { timeout: connectTimeoutMs, ...(ca !== undefined && { ca }) },
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,

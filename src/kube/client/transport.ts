@@ -163,7 +163,10 @@ class PooledTransport implements Transport {
       },
       // Checked again then: a process that was suspended meanwhile may not hold the Lease any more.
       {
-        ...{ clock, allowedMs, mostBytes, large },
+        clock,
+        allowedMs,
+        mostBytes,
+        large,
         onWrite: () => void timeAllowed(call, this.#options),
       },
     ).finally(() => metrics?.took(call.method, (clock.monotonic() - began) / 1000));

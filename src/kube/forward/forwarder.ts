@@ -198,7 +198,10 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
     this.#isWaiting = false;
     pool.dispatch(
       {
-        ...{ method, path: target, body: body ?? null, reset: false },
+        method,
+        path: target,
+        body: body ?? null,
+        reset: false,
         headers: [...authorizationHeader(authorization), ...headers],
       },
       this,

@@ -230,7 +230,9 @@ class TransportListWatch implements ListWatch {
     onEvents: (events: readonly WatchEvent[]) => Promise<boolean>,
   ): Promise<void> {
     return streamEvents(request, onEvents, {
-      ...{ transport: this.#transport, clock: this.#clock, limits: this.#limits },
+      transport: this.#transport,
+      clock: this.#clock,
+      limits: this.#limits,
     });
   }
 }

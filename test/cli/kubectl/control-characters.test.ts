@@ -18,12 +18,19 @@ const conditions = [
 ];
 const failures = [{ namespace: "web", name: hostile, reason: "Rejected", message: hostile }];
 const metadata = {
-  ...{ name: "database", namespace: "team-a", uid: "1", resourceVersion: "1", generation: 1 },
-  ...{ creationTimestamp: at, labels: { a: hostile }, annotations: { [hostile]: hostile } },
+  name: "database",
+  namespace: "team-a",
+  uid: "1",
+  resourceVersion: "1",
+  generation: 1,
+  creationTimestamp: at,
+  labels: { a: hostile },
+  annotations: { [hostile]: hostile },
 };
 const status = { observedGeneration: 1, conditions, sync: { desired: 1, synced: 0, failures } };
 const spec = {
-  ...{ displayName: hostile, data: { [hostile]: "YQ==" } },
+  displayName: hostile,
+  data: { [hostile]: "YQ==" },
   access: [{ verbs: ["get"], users: [hostile] }],
 };
 const own = { apiVersion, metadata, spec, status };
@@ -72,7 +79,8 @@ describe("no character that a terminal obeys is in", () => {
   test.each(["json", "yaml", "dotenv", "shell"])("get -o %s on a terminal", async (output) => {
     const values = { sharedsecrets: [sharedSecret({ A: hostile, [`B${hostile}`]: "b" })] };
     const run = await runInMemory(["get", "database", "-o", output], {
-      ...{ objects: values, terminal: { isOutput: true } },
+      objects: values,
+      terminal: { isOutput: true },
     });
     expect(run.stdout).toContain("A");
     expect(run.stdout).not.toMatch(obeyed);

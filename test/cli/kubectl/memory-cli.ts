@@ -52,13 +52,20 @@ export async function runInMemory(
   const terminal: Terminal = {
     print: (content) => void (stdout += Buffer.from(content).toString()),
     say: (sentence) => void (stderr += `${sentence}\n`),
-    ...{ isInput: false, isOutput: false, isError: false, hasColors: false, ...streams },
+    isInput: false,
+    isOutput: false,
+    isError: false,
+    hasColors: false,
+    ...streams,
     rows: () => Infinity,
     readInput: async () => Buffer.from(input),
     askSecret: async () => input.toString(),
   };
   const cli = {
-    ...{ terminal, env, clock, hostname: "here" },
+    terminal,
+    env,
+    clock,
+    hostname: "here",
     untilStopped: () => new AbortController().signal,
     async connect(flags: ConnectionFlags) {
       if (connect !== undefined) return connect(flags);

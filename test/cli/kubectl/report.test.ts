@@ -29,7 +29,9 @@ const conflicting = {
   observedGeneration: 1,
   conditions: [condition("Ready", "False", "Conflict", "1 of 1 targets has a conflict")],
   sync: {
-    ...{ desired: 1, synced: 0, conflicts: 1 },
+    desired: 1,
+    synced: 0,
+    conflicts: 1,
     failures: [{ namespace: "web", name: "db", reason: "NotManaged", message: "exists" }],
   },
 };
@@ -73,7 +75,8 @@ const objects: FakeObjects["objects"] = {
       {
         spec: { key: canary, user: "alice", scope: { projects: [{ project: "web" }] } },
         status: {
-          ...{ observedGeneration: 1, expiresAt: "2026-01-02T00:00:00Z" },
+          observedGeneration: 1,
+          expiresAt: "2026-01-02T00:00:00Z",
           conditions: [condition("Ready", "True", "Active", "The key is accepted.")],
         },
       },
@@ -84,7 +87,9 @@ const objects: FakeObjects["objects"] = {
   directclusterendpointtokens: [
     object("DirectClusterEndpointToken", "laptop", {
       status: {
-        ...{ observedGeneration: 1, expiresAt: "2026-01-01T01:00:00Z", token: canary },
+        observedGeneration: 1,
+        expiresAt: "2026-01-01T01:00:00Z",
+        token: canary,
         conditions: [condition("Ready", "True", "Minted", "The token expires soon.")],
       },
     }),
@@ -93,7 +98,10 @@ const objects: FakeObjects["objects"] = {
 
 const item = {
   object: { kind: "Secret", name: "db" },
-  ...{ state: "ok", reason: "Arrives", message: "It is so.", causes: [] },
+  state: "ok",
+  reason: "Arrives",
+  message: "It is so.",
+  causes: [],
 };
 
 function report(changes: object): object {

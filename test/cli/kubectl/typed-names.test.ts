@@ -81,7 +81,9 @@ const answer = {
   metadata: { name: "ci", uid: "uid-1", creationTimestamp: "2026-01-01T00:00:00Z" },
   spec: { user: "alice" },
   status: {
-    ...{ allowed: true, userInfo: { username: "alice" }, resourceRules: [] },
+    allowed: true,
+    userInfo: { username: "alice" },
+    resourceRules: [],
     conditions: [{ ...ready, lastTransitionTime: "2026-01-01T00:00:00Z" }],
   },
 };
@@ -103,7 +105,11 @@ afterAll(async () => {
 
 const deps = {
   terminal: {
-    ...{ print: () => {}, isInput: false, isOutput: false, isError: false, hasColors: false },
+    print: () => {},
+    isInput: false,
+    isOutput: false,
+    isError: false,
+    hasColors: false,
     say: (sentence: string) => void said.push(sentence),
     rows: () => Infinity,
     readInput: async () => Buffer.from("value-of-the-standard-input"),

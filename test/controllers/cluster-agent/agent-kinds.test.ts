@@ -80,7 +80,9 @@ describe("an agent", () => {
   test("ignores the label of a Latchkey in the cluster", async () => {
     const foreign = rawObject(
       {
-        ...{ namespace: "pay", name: "db", labels: { [labels.outboxUid]: "uid-other" } },
+        namespace: "pay",
+        name: "db",
+        labels: { [labels.outboxUid]: "uid-other" },
         annotations: { [annotations.copyOf]: "//team/db -> pay/db" },
       },
       { type: "Opaque", data: {} },

@@ -9,11 +9,18 @@ function setup() {
   const clock = new TestClock();
   const [log, metrics, story] = [recordingLog(), createMetrics(), new Array<string>()];
   let facts: AgentFacts = {
-    ...{ identity: { kind: "unknown" }, isOutboxListed: false, arePoliciesChecked: true },
-    ...{ policyProblem: undefined, silentMs: 0, deleteAfterMs: undefined },
+    identity: { kind: "unknown" },
+    isOutboxListed: false,
+    arePoliciesChecked: true,
+    policyProblem: undefined,
+    silentMs: 0,
+    deleteAfterMs: undefined,
   };
   const work = new AgentWork({
-    ...{ clock, log, metrics, facts: () => facts },
+    clock,
+    log,
+    metrics,
+    facts: () => facts,
     reconcile(signal) {
       story.push(`begin ${work.writes().kind}`);
       return new Promise((resolve) =>
@@ -30,7 +37,13 @@ function setup() {
     await clock.run(1_000);
   };
   return {
-    ...{ clock, log, metrics, story, work, stop, change },
+    clock,
+    log,
+    metrics,
+    story,
+    work,
+    stop,
+    change,
     lead: () => work.lead(stop.signal),
   };
 }

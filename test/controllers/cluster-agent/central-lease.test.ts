@@ -18,7 +18,10 @@ function setup(holder: string) {
   });
   const log = recordingLog();
   const lease = new CentralLease({
-    ...{ local, central, log, clock: new TestClock() },
+    local,
+    central,
+    log,
+    clock: new TestClock(),
     lease: { namespace: "box", name: "lease" },
   });
   return { lease, central, spec, state, log };
@@ -29,7 +32,8 @@ test("a leader takes an outbox that is free, with its heartbeat", async () => {
   await lease.beat(true);
   expect(lease.identity).toEqual({ kind: "own" });
   expect(spec).toMatchObject({
-    ...{ holderIdentity: "uid-east", leaseDurationSeconds: 30 },
+    holderIdentity: "uid-east",
+    leaseDurationSeconds: 30,
     renewTime: "2026-01-01T00:00:00.000000Z",
   });
 });

@@ -49,7 +49,8 @@ describe("a report", () => {
     await agent.run();
     expect([...(agent.written()[0]?.sources ?? [])]).toMatchObject([["uid-db", { desired: 1 }]]);
     expect(agent.client.requests.at(-1)).toMatchObject({
-      ...{ verb: "replace", ref: { namespace: outbox, name: key } },
+      verb: "replace",
+      ref: { namespace: outbox, name: key },
       body: { metadata: { uid: "uid-report", resourceVersion: "1", ...labelled } },
     });
   });

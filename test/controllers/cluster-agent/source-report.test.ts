@@ -24,7 +24,9 @@ describe("a source of the outbox", () => {
     await reconcile(sourceReportReconciler, key);
     const counts = { desired: 2, synced: 1, conflicts: 0, failed: 0 };
     expect(world.memory.sourceReports.get(key)).toEqual({
-      ...{ uid: "uid-db", reportName: name, failures: [] },
+      uid: "uid-db",
+      reportName: name,
+      failures: [],
       report: { seen: entry.metadata["resourceVersion"], ...counts },
     });
     expect(enqueued.filter((line) => line.startsWith("clusterReport"))).toEqual([report]);
@@ -64,12 +66,10 @@ describe("a source of the outbox", () => {
     const gone = await agentWorld({ entries });
     await gone.reconcile(sourceReportReconciler, key);
     expect(gone.world.memory.sourceReports.get(key)).toEqual({
-      ...{
-        uid: "uid-db",
-        reportName: name,
-        isDone: true,
-        seen: entries[0]?.metadata["resourceVersion"],
-      },
+      uid: "uid-db",
+      reportName: name,
+      isDone: true,
+      seen: entries[0]?.metadata["resourceVersion"],
     });
   });
 

@@ -22,7 +22,9 @@ const swapped = {
   },
 };
 const manifest = {
-  ...{ apiVersion: "v1", kind: "Secret", metadata: { ...target, ...marks } },
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { ...target, ...marks },
   data: { password: new SecretText("Y2FuYXJ5") },
 };
 
@@ -65,7 +67,8 @@ describe("a SharedSecret", () => {
   test("is read from the outbox, and never from the connected cluster", async () => {
     const { client, local, central } = setup();
     expect(await client.get(resources.sharedSecrets, source)).toMatchObject({
-      ...{ metadata: { uid: "uid-db" }, spec: { data: { password: "Y2FuYXJ5" } } },
+      metadata: { uid: "uid-db" },
+      spec: { data: { password: "Y2FuYXJ5" } },
     });
     expect(central.lines).toEqual([`get secrets ${outbox}/${outboxName(source)}`]);
     expect(local.lines).toEqual([]);

@@ -33,7 +33,9 @@ function watched(listWatch: ListWatch, selection: ListOptions): WatchEvent[] {
 
 const copy = (marks: Readonly<Record<string, string>>, copyOf: string): RawObject =>
   rawObject({
-    ...{ namespace: "pay", name: "db", labels: marks },
+    namespace: "pay",
+    name: "db",
+    labels: marks,
     annotations: { [annotations.copyOf]: copyOf },
   });
 const own = copy({ [labels.outboxUid]: "uid-db" }, "east//team/db -> pay/db");

@@ -17,7 +17,8 @@ const claiming = rawRequested("k", { metadata: claim });
 function secret(owner?: string): RawObject {
   const reference = { apiVersion: "management.service/v1", kind: "OwnedAccessKey" };
   return rawObject({
-    ...{ name, namespace: ownNamespace },
+    name,
+    namespace: ownNamespace,
     labels: { [labels.component]: components.connectorData },
     ownerReferences:
       owner === undefined ? [] : [{ ...reference, name: owner, uid: `uid-${owner}` }],

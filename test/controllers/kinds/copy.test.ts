@@ -31,7 +31,9 @@ async function setup(
       world,
     );
   return {
-    ...{ ...found, failure, refuse },
+    ...found,
+    failure,
+    refuse,
     failures: world.memory.failures.copy,
     reconcile: () => found.reconcile(copyReconciler, "pay/db"),
   };

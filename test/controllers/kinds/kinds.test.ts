@@ -21,7 +21,9 @@ async function setup(...given: Parameters<typeof fakeWorld>) {
     (type: "ADDED" | "MODIFIED" | "DELETED") => (plural: string, object: RawObject) =>
       listWatch.emit(plural, type, object);
   return {
-    ...{ added: emitting("ADDED"), modified: emitting("MODIFIED"), deleted: emitting("DELETED") },
+    added: emitting("ADDED"),
+    modified: emitting("MODIFIED"),
+    deleted: emitting("DELETED"),
     ...found,
     enqueued: () => [...new Set(enqueued.splice(0))].toSorted(),
     heard: () => [...new Set(enqueued)],

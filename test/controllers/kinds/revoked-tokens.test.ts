@@ -39,7 +39,9 @@ async function setup(
   const context = { stores, memory, clock, queues: enqueuer.queues };
   const { revocations } = memory;
   return {
-    ...{ ...found, context, revocations },
+    ...found,
+    context,
+    revocations,
     note: (jti: string, decision: RevocationDecision = revoked) =>
       noteRevocation(jti, decision, context),
     reconcile: () => found.reconcile(revokedTokensReconciler, revokedTokensKey),

@@ -22,7 +22,9 @@ async function setup(
       "status",
     );
   return {
-    ...{ ...found, status, waitingSince: world.memory.waitingSince },
+    ...found,
+    status,
+    waitingSince: world.memory.waitingSince,
     reconcile: (key = "team/db") => found.reconcile(sharedSecretReconciler, key),
   };
 }
@@ -319,9 +321,7 @@ describe("derived objects of a SharedSecret that is gone", () => {
       "an owner reference and none of Latchkey's metadata",
       {
         labels: {},
-        ownerReferences: [
-          { ...{ apiVersion, kind: "SharedSecret" }, name: "gone", uid: "uid-gone" },
-        ],
+        ownerReferences: [{ apiVersion, kind: "SharedSecret", name: "gone", uid: "uid-gone" }],
       },
     ],
     [

@@ -123,17 +123,23 @@ describe("a request with a key", () => {
   test("is allowed by an entry of the scope", () => {
     const resolved = keyOf({ spec: { scope: projects("pay", "web") } });
     expect(explainRequest(resolved, keyed, born)).toMatchObject({
-      ...{ state: "ok", reason: "WithinScope", message: expect.stringContaining("allows") },
+      state: "ok",
+      reason: "WithinScope",
+      message: expect.stringContaining("allows"),
       causes: [
         {
-          ...{ object: { name: "ci" }, field: "spec.scope.projects[0]", reason: "EntryDenies" },
+          object: { name: "ci" },
+          field: "spec.scope.projects[0]",
+          reason: "EntryDenies",
           message: "It does not allow the request, because project is pay and the request has web.",
         },
         { field: "spec.scope.projects[1]", reason: "EntryAllows" },
       ],
     });
     expect(explainRequest(keyOf(), keyed, born)).toMatchObject({
-      ...{ state: "ok", message: expect.stringContaining("no scope"), causes: [] },
+      state: "ok",
+      message: expect.stringContaining("no scope"),
+      causes: [],
     });
   });
 
@@ -190,7 +196,8 @@ describe("a request with a key", () => {
     });
     const resolved = keyOf({ spec: { scope: projects("web") }, parentKey });
     expect(explainRequest(resolved, keyed, born)).toMatchObject({
-      ...{ state: "problem", reason: "OutsideScope" },
+      state: "problem",
+      reason: "OutsideScope",
       causes: [
         { object: { name: "parent" }, field: "spec.scope.projects[0].project", value: "pay" },
         { object: { name: "ci" }, reason: "EntryAllows" },

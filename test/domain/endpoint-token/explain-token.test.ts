@@ -51,6 +51,8 @@ test("a valid token has no cause, and one in deletion has one", () => {
 
 test("a status of another generation says nothing", () => {
   expect(explained("Minted", { generation: 2 })).toMatchObject({
-    ...{ object: { name: "laptop" }, state: "unknown", reason: "NotObserved" },
+    object: { name: "laptop" },
+    state: "unknown",
+    reason: "NotObserved",
   });
 });

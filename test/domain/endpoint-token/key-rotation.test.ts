@@ -15,7 +15,9 @@ const kept = day + 300_000;
 const start = Date.parse("2026-01-01T00:00:00Z");
 
 const key = (kid: string, state: RotatedKey["state"], since = start): RotatedKey => ({
-  ...{ kid, state, since },
+  kid,
+  state,
+  since,
 });
 const plan = (keys: readonly RotatedKey[], after: number, isRequested = false) => {
   const rotation = planKeyRotation(keys, { config, now: start + after, isRequested });
@@ -51,7 +53,8 @@ describe("signing keys", () => {
   it("are replaced by their successor once verifiers know it", () => {
     const keys = [key("a", "signing"), key("b", "next")];
     expect(plan(keys, publishedBeforeMs - 1)).toMatchObject({
-      ...{ isChange: false, nextAt: publishedBeforeMs },
+      isChange: false,
+      nextAt: publishedBeforeMs,
     });
     expect(plan(keys, publishedBeforeMs)).toEqual({
       keys: [`a retired ${publishedBeforeMs}`, `b signing ${publishedBeforeMs}`],
@@ -65,7 +68,10 @@ describe("signing keys", () => {
     const keys = [key("a", "retired"), key("b", "signing")];
     expect(plan(keys, kept - 1)).toMatchObject({ isChange: false, nextAt: kept });
     expect(plan(keys, kept)).toEqual({
-      ...{ keys: ["b signing 0"], publishes: false, isChange: true, nextAt: 30 * day },
+      keys: ["b signing 0"],
+      publishes: false,
+      isChange: true,
+      nextAt: 30 * day,
     });
   });
 
@@ -85,7 +91,9 @@ describe("signing keys", () => {
     );
     const keys = [...retired, key("a", "signing")];
     expect(plan(keys, hour, true)).toMatchObject({
-      ...{ publishes: false, isChange: false, nextAt: kept },
+      publishes: false,
+      isChange: false,
+      nextAt: kept,
     });
     expect(plan(keys, kept, true)).toMatchObject({ publishes: true, isChange: true });
   });
@@ -94,7 +102,9 @@ describe("signing keys", () => {
     const off = { ...config, signingKeyRotation: 0 };
     const at = (isRequested: boolean) =>
       planKeyRotation([key("a", "signing")], {
-        ...{ config: off, now: start + 1_000 * day, isRequested },
+        config: off,
+        now: start + 1_000 * day,
+        isRequested,
       });
     expect(at(false)).toMatchObject({ isChange: false, nextAt: Infinity });
     expect(at(true)).toMatchObject({ isChange: true, publishes: true });

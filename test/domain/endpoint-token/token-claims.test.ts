@@ -2,8 +2,14 @@ import { expect, test } from "vitest";
 import { type TokenClaims, tokenLength } from "../../../src/domain/endpoint-token/token-claims.ts";
 
 const claims: TokenClaims = {
-  ...{ iss: "https://issuer", sub: "alice", aud: "aud", jti: "uid" },
-  ...{ iat: 1000, nbf: 1000, exp: 4600, groups: ["devs"] },
+  iss: "https://issuer",
+  sub: "alice",
+  aud: "aud",
+  jti: "uid",
+  iat: 1000,
+  nbf: 1000,
+  exp: 4600,
+  groups: ["devs"],
   "management.service": { name: "one" },
 };
 

@@ -46,7 +46,9 @@ test.each<[string, Readonly<Record<string, string>>, string | undefined]>([
 
 test("the namespace of a virtual cluster is part of its location", () => {
   expect(connectedLocation(namedUpstream("web/dev"), "vc-web")).toEqual({
-    ...{ target: "ProjectVirtualCluster", project: "web", virtualCluster: "dev" },
+    target: "ProjectVirtualCluster",
+    project: "web",
+    virtualCluster: "dev",
     virtualClusterNamespace: "vc-web",
   });
 });

@@ -103,14 +103,17 @@ describe.each(Object.values(connectedPolicies))("$name", (expected) => {
     const stored = withSpec({
       failurePolicy: "Fail",
       matchConstraints: {
-        ...{ matchPolicy: "Equivalent", namespaceSelector: {}, objectSelector: {} },
+        matchPolicy: "Equivalent",
+        namespaceSelector: {},
+        objectSelector: {},
         resourceRules: Object(constraints["resourceRules"]).map((rule: object) => ({
           ...rule,
           scope: "*",
         })),
       },
       validations: Object(spec["validations"]).map(({ expression }: { expression: string }) => ({
-        ...{ message: "another", expression },
+        message: "another",
+        expression,
       })),
     });
     expect(problemOf(stored, binding)).toBeUndefined();

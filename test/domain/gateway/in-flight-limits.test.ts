@@ -72,8 +72,13 @@ it.each([
 });
 
 const request = (changes: object): ReviewedRequest => ({
-  ...{ kind: "resource", verb: "get", group: "", resource: "pods", subresource: "" },
-  ...{ namespace: "web", name: "a" },
+  kind: "resource",
+  verb: "get",
+  group: "",
+  resource: "pods",
+  subresource: "",
+  namespace: "web",
+  name: "a",
   ...changes,
 });
 const path: ReviewedRequest = { kind: "path", verb: "get", path: "/livez" };

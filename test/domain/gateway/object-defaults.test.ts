@@ -39,8 +39,13 @@ describe("an empty namespace means default", () => {
 });
 
 const request = (changes: object = {}): ReviewedRequest => ({
-  ...{ kind: "resource", verb: "create", group, resource: "directclusterendpointtokens" },
-  ...{ subresource: "", namespace: "", name: "" },
+  kind: "resource",
+  verb: "create",
+  group,
+  resource: "directclusterendpointtokens",
+  subresource: "",
+  namespace: "",
+  name: "",
   ...changes,
 });
 

@@ -31,7 +31,11 @@ describe("a refusal", () => {
     [408, undefined],
   ])("with %i is a Status object with the reason %s", (status, reason) => {
     expect(statusObject({ status, message: "no" })).toEqual({
-      ...{ kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message: "no" },
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
+      message: "no",
       ...(reason === undefined ? {} : { reason }),
       code: status,
     });
@@ -39,7 +43,10 @@ describe("a refusal", () => {
 
   it("of all credentials is the same", () => {
     expect(unauthorized).toEqual({
-      ...{ kind: "refusal", status: 401, cause: "unauthenticated", message: "Unauthorized" },
+      kind: "refusal",
+      status: 401,
+      cause: "unauthenticated",
+      message: "Unauthorized",
       headers: { "www-authenticate": "Bearer" },
     });
   });

@@ -231,8 +231,13 @@ describe("a list or watch asks for", () => {
 });
 
 const pods = (subresource: string, verb = "get", changes: object = {}): ReviewedRequest => ({
-  ...{ kind: "resource", verb, group: "", resource: "pods", subresource },
-  ...{ namespace: "web", name: "a" },
+  kind: "resource",
+  verb,
+  group: "",
+  resource: "pods",
+  subresource,
+  namespace: "web",
+  name: "a",
   ...changes,
 });
 

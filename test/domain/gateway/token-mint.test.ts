@@ -4,8 +4,13 @@ import { group } from "../../../src/api/names.ts";
 import { isMintOver, mintsToken, nameOfObject } from "../../../src/domain/gateway/token-mint.ts";
 
 const request = (changes: object = {}): ReviewedRequest => ({
-  ...{ kind: "resource", verb: "create", group, resource: "directclusterendpointtokens" },
-  ...{ subresource: "", namespace: "", name: "" },
+  kind: "resource",
+  verb: "create",
+  group,
+  resource: "directclusterendpointtokens",
+  subresource: "",
+  namespace: "",
+  name: "",
   ...changes,
 });
 

@@ -172,7 +172,8 @@ describe("the grant of a requester", () => {
     const { labels, annotations } = a.metadata;
     const added = { labels: { team: "x" }, annotations: { note: "y" }, finalizers: ["z"] };
     const metadata = {
-      ...{ ...a.metadata, ...added },
+      ...a.metadata,
+      ...added,
       labels: { ...labels, ...added.labels },
       annotations: { ...annotations, ...added.annotations },
     };

@@ -40,7 +40,9 @@ describe("the state of an agent", () => {
     [
       "also after a restart",
       {
-        ...{ silentMs: hour, deleteAfterMs: hour, isOutboxListed: false },
+        silentMs: hour,
+        deleteAfterMs: hour,
+        isOutboxListed: false,
         identity: { kind: "unknown" },
       },
       "disconnected",
@@ -68,7 +70,8 @@ describe("the state of an agent", () => {
     const problemOf = (changes: Partial<AgentFacts>) =>
       agentProblem(agentState({ ...well, ...changes }));
     expect(problemOf({ policyProblem: "it is gone" })).toEqual({
-      ...{ reason: "PoliciesMissing", message: "it is gone" },
+      reason: "PoliciesMissing",
+      message: "it is gone",
     });
     expect([problemOf({}), problemOf({ identity: other })?.reason]).toEqual([
       undefined,

@@ -16,8 +16,13 @@ import { runs } from "../../support/property-runs.ts";
 
 const well: SourceReport = { seen: "42", desired: 3, synced: 3, conflicts: 0, failed: 0 };
 const failing: SourceReport = {
-  ...{ seen: "43", desired: 3, synced: 1, conflicts: 1, failed: 1 },
-  ...{ reason: "Forbidden", message: "pay/db: exceeded quota: secrets" },
+  seen: "43",
+  desired: 3,
+  synced: 1,
+  conflicts: 1,
+  failed: 1,
+  reason: "Forbidden",
+  message: "pay/db: exceeded quota: secrets",
 };
 
 const counts = fc.integer({ min: 0, max: 2 ** 31 - 1 });
@@ -25,8 +30,12 @@ const sourceReports = fc.oneof(
   counts.map((count) => ({ ...well, desired: count, synced: count })),
   fc.record(
     {
-      ...{ seen: fc.constantFrom("1", "987654321"), desired: counts, synced: counts },
-      ...{ conflicts: counts, failed: counts, reason: fc.constantFrom("Forbidden", "Conflict") },
+      seen: fc.constantFrom("1", "987654321"),
+      desired: counts,
+      synced: counts,
+      conflicts: counts,
+      failed: counts,
+      reason: fc.constantFrom("Forbidden", "Conflict"),
       message: fc.constantFrom("why", "pay/db: é €"),
     },
     { requiredKeys: ["seen", "desired", "synced", "conflicts", "failed"] },
@@ -227,7 +236,12 @@ describe("an untrusted text", () => {
     expect(others).not.toHaveProperty("problem");
     const { reason: _, ...silent } = failing;
     expect(read.get("a")).toEqual({
-      ...{ ...silent, seen: "1", desired: 1, synced: 0, conflicts: 0, message: "kept" },
+      ...silent,
+      seen: "1",
+      desired: 1,
+      synced: 0,
+      conflicts: 0,
+      message: "kept",
     });
   });
 

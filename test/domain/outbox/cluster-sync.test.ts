@@ -31,12 +31,20 @@ const idle: ObservedAgent = {
 
 /** A report about the Secret of the resourceVersion 7. */
 const reported = (changes: Partial<SourceReport> = {}): SourceReport => ({
-  ...{ seen: "7", desired: 2, synced: 2, conflicts: 0, failed: 0 },
+  seen: "7",
+  desired: 2,
+  synced: 2,
+  conflicts: 0,
+  failed: 0,
   ...changes,
 });
 
 const connected = (changes: Partial<ObservedClusterSync> = {}): ObservedClusterSync => ({
-  ...{ name: "east", connected: east, state: "current", report: reported(), agent: reachable },
+  name: "east",
+  connected: east,
+  state: "current",
+  report: reported(),
+  agent: reachable,
   namespace: observedMetadata({ annotations: { [annotations.clusterUid]: east.uid } }),
   secret: observedMetadata({ resourceVersion: "7" }),
   ...changes,
@@ -351,8 +359,11 @@ describe("the condition ClustersSynced", () => {
 
   const counts = fc.integer({ min: 0, max: 3 });
   const reports = fc.record({
-    ...{ seen: fc.constantFrom("7", "6"), desired: counts, synced: counts },
-    ...{ conflicts: counts, failed: counts },
+    seen: fc.constantFrom("7", "6"),
+    desired: counts,
+    synced: counts,
+    conflicts: counts,
+    failed: counts,
   });
   const states = fc.constantFrom<OutboxState["kind"]>(
     "current",

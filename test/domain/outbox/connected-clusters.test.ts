@@ -8,9 +8,15 @@ import {
 } from "../../../src/domain/outbox/connected-clusters.ts";
 
 const clusterSecret = (change: Partial<Metadata> = {}): Metadata => ({
-  ...{ namespace: "latchkey-clusters", name: "east", uid: "uid-east", resourceVersion: "1" },
-  ...{ generation: 0, creationTimestamp: "2026-01-02T00:00:00Z", finalizers: [] },
-  ...{ labels: { [labels.cluster]: "east" }, annotations: {} },
+  namespace: "latchkey-clusters",
+  name: "east",
+  uid: "uid-east",
+  resourceVersion: "1",
+  generation: 0,
+  creationTimestamp: "2026-01-02T00:00:00Z",
+  finalizers: [],
+  labels: { [labels.cluster]: "east" },
+  annotations: {},
   ...change,
 });
 
@@ -31,7 +37,9 @@ describe("a connected cluster", () => {
 
   test("lets in no project without the annotation", () => {
     expect(connectedCluster(clusterSecret())).toEqual({
-      ...{ name: "east", uid: "uid-east", projects: [] },
+      name: "east",
+      uid: "uid-east",
+      projects: [],
     });
   });
 

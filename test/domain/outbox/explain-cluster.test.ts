@@ -25,7 +25,9 @@ const namespace = "latchkey-cluster-east";
 const source = (clusters: string, projects = "web", change: Partial<Metadata> = {}): Source =>
   observedSource({
     metadata: {
-      ...{ namespace: "team", name: "db", uid: "uid-db" },
+      namespace: "team",
+      name: "db",
+      uid: "uid-db",
       annotations: {
         [annotations.syncToClusters]: clusters,
         [annotations.syncToProjects]: projects,
@@ -42,7 +44,9 @@ const named = source("east,west");
 /** A Secret of the outbox. */
 const offered = (change: Partial<Metadata> = {}): Metadata =>
   observedMetadata({
-    ...{ namespace, name: outboxName({ namespace: "team", name: "db" }), resourceVersion: "5" },
+    namespace,
+    name: outboxName({ namespace: "team", name: "db" }),
+    resourceVersion: "5",
     labels: { [labels.outboxUid]: "uid-db" },
     annotations: { [annotations.revisedAt]: "2026-03-01T00:09:00Z" },
     ...change,
@@ -61,7 +65,8 @@ const report = (change: Partial<SourceReport> = {}) => ({
 });
 
 const outbox = observedMetadata({
-  ...{ name: namespace, annotations: { [annotations.clusterUid]: "uid-east" } },
+  name: namespace,
+  annotations: { [annotations.clusterUid]: "uid-east" },
 });
 
 /** A cluster whose agent works and reports that everything is synced. */
@@ -197,7 +202,8 @@ describe("the answer for a SharedSecret in a cluster", () => {
     const [cause] = explainCluster(named, { ...well, ...lets("pay") }, now)?.causes ?? [];
     expect(cause).toMatchObject({
       object: { kind: "Secret", namespace: "latchkey-clusters", name: "east" },
-      ...{ field: `metadata.annotations["${annotations.projects}"]`, value: "pay" },
+      field: `metadata.annotations["${annotations.projects}"]`,
+      value: "pay",
     });
   });
 
@@ -206,8 +212,13 @@ describe("the answer for a SharedSecret in a cluster", () => {
     const count = fc.nat(3);
     const reported = fc.record(
       {
-        ...{ seen: fc.constantFrom("4", "5"), desired: count, synced: count },
-        ...{ conflicts: count, failed: count, reason: fc.string(), message: fc.string() },
+        seen: fc.constantFrom("4", "5"),
+        desired: count,
+        synced: count,
+        conflicts: count,
+        failed: count,
+        reason: fc.string(),
+        message: fc.string(),
       },
       { requiredKeys: ["seen", "desired", "synced", "conflicts", "failed"] },
     );
@@ -231,7 +242,8 @@ describe("a cluster as a whole", () => {
   test("has the figures of its outbox and its reports", () => {
     const other = (name: string, revised: string) =>
       offered({
-        ...{ name, labels: { [labels.outboxUid]: name } },
+        name,
+        labels: { [labels.outboxUid]: name },
         annotations: { [annotations.revisedAt]: revised },
       });
     const secrets = [
@@ -239,7 +251,11 @@ describe("a cluster as a whole", () => {
       other("b", "2026-03-01T00:08:00Z"),
     ];
     expect(clusterFigures({ ...well, secrets }, now)).toEqual({
-      ...{ projects: ["web", "pay"], heartbeatAge: 5, offered: 3, synced: 1, withdrawals: 1 },
+      projects: ["web", "pay"],
+      heartbeatAge: 5,
+      offered: 3,
+      synced: 1,
+      withdrawals: 1,
       unseenAge: 300,
     });
   });

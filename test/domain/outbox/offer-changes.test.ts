@@ -10,7 +10,9 @@ const source = (clusters: readonly string[], projects: readonly string[] = ["web
   observedSource({ options: { clusters, projects } });
 const invalid = observedSource({
   options: {
-    ...{ clusters: [], clustersAreUnreadable: true, projects: ["web"] },
+    clusters: [],
+    clustersAreUnreadable: true,
+    projects: ["web"],
     problem: { reason: "InvalidSyncOption", message: "wrong" },
   },
 });

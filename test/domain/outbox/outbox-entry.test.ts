@@ -30,11 +30,11 @@ type Marks = Readonly<Record<string, unknown>>;
 function raw(marks: Marks = offered, changes: Marks = {}): Readonly<Record<string, unknown>> {
   return {
     metadata: {
-      ...{
-        namespace: "latchkey-cluster-east",
-        name: outboxName({ namespace: "team", name: "db" }),
-      },
-      ...{ uid: "uid-secret", resourceVersion: "42", creationTimestamp: "2026-03-01T00:00:00Z" },
+      namespace: "latchkey-cluster-east",
+      name: outboxName({ namespace: "team", name: "db" }),
+      uid: "uid-secret",
+      resourceVersion: "42",
+      creationTimestamp: "2026-03-01T00:00:00Z",
       labels: { [labels.outboxUid]: "uid-db" },
       annotations: marks,
       ...changes,
@@ -56,7 +56,10 @@ describe("a Secret of an outbox is a SharedSecret for an agent", () => {
     expect(entry).not.toHaveProperty("unsupported");
     const { metadata, data } = parsed(entry);
     expect(metadata).toMatchObject({
-      ...{ namespace: "team", name: "db", uid: "uid-db", resourceVersion: "42" },
+      namespace: "team",
+      name: "db",
+      uid: "uid-db",
+      resourceVersion: "42",
       creationTimestamp: "2026-01-01T00:00:00Z",
       annotations: { [annotations.syncToProjects]: "web" },
     });

@@ -73,10 +73,14 @@ describe("the Secret of a source in an outbox", () => {
   test("replaces exactly the Secret that was observed, and keeps its finalizers", () => {
     const over = observedOf(manifest, { marks: { finalizers: [cleanupFinalizer] } });
     expect(outboxManifest({ ...offered, data }, revisedAt, over).metadata).toMatchObject({
-      ...{ uid: "uid-outbox", resourceVersion: "7", finalizers: [cleanupFinalizer] },
+      uid: "uid-outbox",
+      resourceVersion: "7",
+      finalizers: [cleanupFinalizer],
     });
     expect(tombstoneManifest(withdrawn, revisedAt, over).metadata).toMatchObject({
-      ...{ uid: "uid-outbox", resourceVersion: "7", finalizers: [cleanupFinalizer] },
+      uid: "uid-outbox",
+      resourceVersion: "7",
+      finalizers: [cleanupFinalizer],
     });
   });
 

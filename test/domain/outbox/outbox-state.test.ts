@@ -61,8 +61,14 @@ const usage = { bytes: 100, namespaceBytes: 0, maximumBytes: 1_000, withdrawals:
 
 function stateOf(existing: keyof typeof secrets, of: keyof typeof sources, changes: Changes = {}) {
   return outboxState({
-    ...{ target, isTerminating: false, cluster: east, usage, reported: { done: new Map() } },
-    ...{ existing: secrets[existing], source: sources[of], ...changes },
+    target,
+    isTerminating: false,
+    cluster: east,
+    usage,
+    reported: { done: new Map() },
+    existing: secrets[existing],
+    source: sources[of],
+    ...changes,
   });
 }
 
@@ -315,7 +321,8 @@ const situations = fc.record({
   cluster: fc.constantFrom(east, east, notLetIn.cluster, undefined),
   usage: fc.constantFrom(usage, full.usage, crowded.usage, {
     ...usage,
-    ...{ bytes: 900, namespaceBytes: 500 },
+    bytes: 900,
+    namespaceBytes: 500,
   }),
   reported: fc.constantFrom(done.reported, formerlyDone.reported, unknown.reported),
 });

@@ -7,8 +7,14 @@ import {
 } from "../../../src/domain/plan/failed-request.ts";
 
 const failed: FailedRequest = {
-  ...{ code: "Conflict", reason: "R", message: "why", requestMessage: "POST /path: why" },
-  ...{ isRefusal: false, isRejection: false, isTooLarge: false, isNamespaceGone: false },
+  code: "Conflict",
+  reason: "R",
+  message: "why",
+  requestMessage: "POST /path: why",
+  isRefusal: false,
+  isRejection: false,
+  isTooLarge: false,
+  isNamespaceGone: false,
   isWrite: true,
 };
 const rejection = { isRefusal: true, isRejection: true };

@@ -327,7 +327,8 @@ test.each(
   `),
 )("the reason of a denial names the request and the cause", (request = "", expected) => {
   expect(allows(parseScopeLimit({}), requestOf(request), context)).toEqual({
-    ...{ kind: "denied", by: "scope" },
+    kind: "denied",
+    by: "scope",
     reason: `the scope of this credential does not allow ${expected}`,
   });
 });
@@ -347,7 +348,8 @@ test("the reason of a denial of Secrets names what a rule lacks, if there is one
 
 test("the reason of a denial names an invalid scope", () => {
   expect(allows("unreadable", pod, context)).toEqual({
-    ...{ kind: "denied", by: "scope" },
+    kind: "denied",
+    by: "scope",
     reason:
       "the scope of this credential does not allow get pods p in namespace ns: the scope is invalid",
   });

@@ -5,8 +5,11 @@ import { mostRoleBytes, publishedRoles } from "../../../src/domain/scope/publish
 import { runs } from "../../support/property-runs.ts";
 
 const rule = (verb: string): PolicyRule => ({
-  ...{ apiGroups: [""], resources: ["pods"], verbs: [verb] },
-  ...{ resourceNames: [], nonResourceURLs: [] },
+  apiGroups: [""],
+  resources: ["pods"],
+  verbs: [verb],
+  resourceNames: [],
+  nonResourceURLs: [],
 });
 const ofBytes = (bytes: number) => [rule("x".repeat(bytes))];
 

@@ -54,15 +54,20 @@ test("a role permits what any of its rules does, and what all of its ClusterRole
   const clusterRole = (name: string, role: string | undefined, verb: string) => ({
     metadata: parseMetadata({
       metadata: {
-        ...{ name, uid: name, resourceVersion: "1" },
-        ...{ creationTimestamp: "2026-01-01T00:00:00Z" },
+        name,
+        uid: name,
+        resourceVersion: "1",
+        creationTimestamp: "2026-01-01T00:00:00Z",
         ...(role !== undefined && { labels: { "management.service/scope-role": role } }),
       },
     }),
     rules: [
       {
-        ...{ apiGroups: [""], resources: ["pods"], verbs: [verb] },
-        ...{ resourceNames: [], nonResourceURLs: [] },
+        apiGroups: [""],
+        resources: ["pods"],
+        verbs: [verb],
+        resourceNames: [],
+        nonResourceURLs: [],
       },
     ],
   });

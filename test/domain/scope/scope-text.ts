@@ -39,8 +39,13 @@ export function requestOf(text: string): ScopedRequest {
   const at = rest.indexOf("in");
   const [name = "", namespace = ""] = at === 0 ? ["", rest[1]] : [rest[0], rest[at + 1]];
   return resourceRequest({
-    ...{ verb, resource, subresource, group: after(object, ".") },
-    ...{ name, namespace: at === -1 ? "" : namespace, ...changes },
+    verb,
+    resource,
+    subresource,
+    group: after(object, "."),
+    name,
+    namespace: at === -1 ? "" : namespace,
+    ...changes,
   });
 }
 

@@ -308,7 +308,8 @@ test.for<[string, object, string, string]>([
 ])("a rule that grants nothing is named by its field: %s", ([, rule, reason, field]) => {
   expect(explained({ access: [rule] })).toMatchObject([
     {
-      ...{ state: reason === "EmptyAccessRule" ? "info" : "problem", reason },
+      state: reason === "EmptyAccessRule" ? "info" : "problem",
+      reason,
       causes: [{ object: { namespace: "team", name: "db" }, field }],
     },
   ]);

@@ -102,7 +102,8 @@ describe("the plan of a random change", () => {
 
   test("together with changes of other objects is the difference that they make at once", () => {
     const several = fc.uniqueArray(changes, {
-      ...{ minLength: 2, maxLength: 4 },
+      minLength: 2,
+      maxLength: 4,
       selector: ({ kind, key }) => `${kind} ${key}`,
     });
     fc.assert(

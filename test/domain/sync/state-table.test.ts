@@ -44,7 +44,9 @@ test("a placeholder that is filled after an error gets an Event after the write,
       {
         do: "record-event",
         event: {
-          ...{ type: "Normal", reason: "Synced", subject: { uid: "uid-copy" } },
+          type: "Normal",
+          reason: "Synced",
+          subject: { uid: "uid-copy" },
           note: 'Secret is filled from SharedSecret "team/db"',
         },
       },

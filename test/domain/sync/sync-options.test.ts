@@ -23,7 +23,11 @@ function read(
 
 test("without annotations no sync is requested, and the target has the name of the SharedSecret and the type Opaque", () => {
   expect(read({})).toEqual({
-    ...{ projects: [], clusters: [], secretName: "db", secretType: "Opaque", paused: false },
+    projects: [],
+    clusters: [],
+    secretName: "db",
+    secretType: "Opaque",
+    paused: false,
   });
 });
 
@@ -37,7 +41,9 @@ test("an invalid list of projects is empty and distinguished from an empty one",
 
 test("an invalid list of clusters is empty and distinguished from an empty one", () => {
   expect(read({ [syncToProjects]: "web", [syncToClusters]: "we*" })).toMatchObject({
-    ...{ projects: ["web"], clusters: [], clustersAreUnreadable: true },
+    projects: ["web"],
+    clusters: [],
+    clustersAreUnreadable: true,
     problem: {
       reason: "InvalidSyncOption",
       message: expect.stringMatching(/^management.service\/sync-to-clusters: "we\*" is invalid/),

@@ -16,7 +16,8 @@ const other = observedSource({ metadata: { name: "old", uid: "uid-old" } });
 const stale = observedCopy(source, { digest: "old" });
 const foreign = unmanagedSecret(source, { annotations: { [annotations.copyOf]: undefined } });
 const ofOther = observedCopy(source, {
-  ...{ digest: "old", labels: { [labels.sourceUid]: "uid-old" } },
+  digest: "old",
+  labels: { [labels.sourceUid]: "uid-old" },
   annotations: { [annotations.copyOf]: copyOfText(other.secret.metadata, target) },
 });
 const candidates = [source];

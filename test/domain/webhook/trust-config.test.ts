@@ -12,7 +12,8 @@ const directory = "/etc/kubernetes/latchkey";
 describe("the AuthorizationConfiguration", () => {
   test("evaluates only requests with a key, before RBAC, and denies them if Latchkey is unavailable", () => {
     expect(authorizationConfiguration(directory, "access-key")).toMatchObject({
-      ...{ apiVersion: "apiserver.config.k8s.io/v1", kind: "AuthorizationConfiguration" },
+      apiVersion: "apiserver.config.k8s.io/v1",
+      kind: "AuthorizationConfiguration",
       authorizers: [
         {
           type: "Webhook",

@@ -63,7 +63,8 @@ function served({
       await standing.gate;
       if (standing.fails) return { status: 500, text: "{}" };
       return {
-        ...{ status: 200, text },
+        status: 200,
+        text,
         get json() {
           clock.advance(standing.parsingMs ?? 0);
           return undefined;
@@ -78,7 +79,9 @@ function served({
     clock,
     lines: log.lines,
     discovery: createDiscovery({
-      ...{ transport, clock, log },
+      transport,
+      clock,
+      log,
       ...(bounds && {
         bounds: { ...bounds, share: new TimeShare({ share: 0.02, savedMs: 0 }, clock) },
       }),
@@ -212,7 +215,8 @@ test.each<[string, (documents: Map<string, object>, standing: { fails: boolean }
 
 describe("the discovery of an API server that others run", () => {
   const bounds = {
-    ...{ mostResources: 3, pauseMs: { first: 5_000, longest: 60_000 } },
+    mostResources: 3,
+    pauseMs: { first: 5_000, longest: 60_000 },
     document: { values: 100, depth: 10 },
   };
   const some = (count: number) =>
@@ -234,7 +238,8 @@ describe("the discovery of an API server that others run", () => {
     const found = discovery.find("many.example", "r3").catch((error: unknown) => error);
     await clock.run(1_000);
     expect(await found).toMatchObject({
-      ...{ name: "KubeError", message: "GET /apis: the response has more than 3 resources" },
+      name: "KubeError",
+      message: "GET /apis: the response has more than 3 resources",
     });
     expect(discovery.known("many.example", "r2")).toBe("Cluster");
     expect(lines.map(({ fields }) => fields["error"])).toEqual([await found]);

@@ -73,8 +73,11 @@ async function read(
   changes: Partial<HttpsDocumentOptions> = {},
 ): Promise<{ readonly text: string | undefined; readonly etag: string | undefined }> {
   const document = new HttpsDocument({
-    ...{ url: `https://127.0.0.1:${server.port}${path}`, ca: server.ca },
-    ...{ mostBytes: 100, timeoutMs: 10_000, ...changes },
+    url: `https://127.0.0.1:${server.port}${path}`,
+    ca: server.ca,
+    mostBytes: 100,
+    timeoutMs: 10_000,
+    ...changes,
   });
   try {
     const { bytes, etag } = await document.fetch(options);

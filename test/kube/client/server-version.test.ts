@@ -46,7 +46,9 @@ async function probeOf(answers: (number | undefined)[]) {
   const running = probe.run(stop.signal);
   await settled();
   return {
-    ...{ clock, probe, paths },
+    clock,
+    probe,
+    paths,
     end: async () => {
       stop.abort();
       await running;

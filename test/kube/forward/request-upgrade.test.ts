@@ -39,7 +39,11 @@ async function recording(): Promise<UpstreamRecorder> {
 function upgrade(server: string, request: { isProxied?: boolean } = {}): Outcome {
   const [clock, outcomes] = [new TestClock(), new Array<string>()];
   const outcome: Outcome = {
-    ...{ outcomes, clock, socket: undefined, received: "", answer: undefined },
+    outcomes,
+    clock,
+    socket: undefined,
+    received: "",
+    answer: undefined,
     cancel: () => sending.abort(),
   };
   const { credentials } = fakeCredentials(server);

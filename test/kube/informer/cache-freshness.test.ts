@@ -21,7 +21,9 @@ const notSynced = "pods not synced yet";
 const noResponse = (since: string) =>
   `pods: no watch response from the API server${since}; check the connection`;
 const opened = (openedAt: number | undefined, isSynced = true): WatchState => ({
-  ...{ isSynced, openedAt, freshForMs },
+  isSynced,
+  openedAt,
+  freshForMs,
 });
 
 test.each<[string, WatchState, string | undefined]>([

@@ -58,8 +58,13 @@ async function following(
       ...options,
     },
     {
-      ...{ listWatch, clock, yielder: new Yielder(clock), log, random: () => 0.5 },
-      ...{ watchTimes, recovery },
+      listWatch,
+      clock,
+      yielder: new Yielder(clock),
+      log,
+      random: () => 0.5,
+      watchTimes,
+      recovery,
       onInterrupted: (...interruption) => void interruptions.push(interruption.join(" ")),
     },
   );

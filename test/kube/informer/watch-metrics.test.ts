@@ -14,7 +14,8 @@ const freshForMs = 30_000;
 test("watchReadings returns the oldest watch of each resource, by the wall clock, and the number of objects", () => {
   const clock = { now: () => 1_000_000, monotonic: () => 50_000 };
   const informer = (openedAt: number | undefined, resource: Resource = resources.secrets) => ({
-    ...{ resource, store: { size: 2 } },
+    resource,
+    store: { size: 2 },
     watchState: { isSynced: true, openedAt, freshForMs },
   });
   expect(

@@ -50,7 +50,9 @@ async function over(...events: readonly string[]) {
   const share = new TimeShare({ share: 0.1, savedMs: 250 }, clock);
   const limits = { event: { bytes: mib, values: 40, depth: 20 }, share };
   return {
-    ...{ bodies, clock, share },
+    bodies,
+    clock,
+    share,
     listWatch,
     limited: createListWatch(transport, clock, limits),
   };
@@ -68,7 +70,10 @@ test("a watch fails at an event without an end, after the events before it", asy
   const ended = listWatch.watch(
     selection,
     {
-      ...{ resourceVersion: "7", timeoutSeconds: 60, openMs: 5_000, onOpen() {} },
+      resourceVersion: "7",
+      timeoutSeconds: 60,
+      openMs: 5_000,
+      onOpen() {},
       signal: new AbortController().signal,
     },
     (events) => void types.push(...events.map(({ type }) => type)),
@@ -108,7 +113,8 @@ test("a watch with limits fails at an event of more values or levels than the ma
     const { limited } = await over(`{"type":"ADDED","object":{"metadata":${annotations}}}\n`);
     const ended = limited.list(selection, new AbortController().signal, async () => {});
     await expect(ended).rejects.toMatchObject({
-      ...{ code: "Network", message: `an event of the watch has ${excess}` },
+      code: "Network",
+      message: `an event of the watch has ${excess}`,
     });
   }
 });

@@ -24,7 +24,11 @@ function recordingMetrics(): ControllerMetrics & { readonly counts: string[] } {
 /** The options of a loop, beside its workers and what they do. */
 function loopOptions<C extends Clock>(clock: C, signal: AbortSignal) {
   return {
-    ...{ name: "test", clock, signal, log: recordingLog(), metrics: recordingMetrics() },
+    name: "test",
+    clock,
+    signal,
+    log: recordingLog(),
+    metrics: recordingMetrics(),
     queue: new WorkQueue({ clock, random: () => 0 }),
     yielder: new Yielder(clock),
   };

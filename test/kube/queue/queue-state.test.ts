@@ -215,7 +215,10 @@ describe("the queue and its rules", () => {
     const clock = new TestClock();
     const waits: number[] = [];
     const metrics = {
-      ...{ added() {}, done() {}, retried() {}, inProgress() {} },
+      added() {},
+      done() {},
+      retried() {},
+      inProgress() {},
       taken: (_: number, waited: number) => void waits.push(waited),
     };
     const queue = new WorkQueue({ clock, random: () => 0.5, metrics });

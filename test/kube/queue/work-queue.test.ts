@@ -340,7 +340,8 @@ test("metrics get how long a key waited, how long its work took, and the work in
   const seen: string[] = [];
   let inProgress: () => readonly number[] = () => [];
   const queue = new WorkQueue({
-    ...{ clock, random: () => 0 },
+    clock,
+    random: () => 0,
     metrics: {
       added: (depth) => void seen.push(`added ${depth}`),
       taken: (depth, waited) => void seen.push(`taken ${depth} after ${waited} s`),

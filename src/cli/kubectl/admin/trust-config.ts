@@ -74,7 +74,8 @@ export async function printConnectedConfig(
 ): Promise<void> {
   const { directory, output } = options;
   const authentication = await authenticationOutput(options, {
-    ...{ client, authorizationFlag: authorizationFlag(directory) },
+    client,
+    authorizationFlag: authorizationFlag(directory),
   });
   const access = await webhookAccess(options, "direct", client);
   const accessReview = webhookKubeconfig(access, webhookPaths.accessReview);

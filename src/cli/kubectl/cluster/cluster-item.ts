@@ -17,7 +17,10 @@ export function clusterItem(observed: ObservedCluster, now: number): ClusterItem
   const { state, reason, message } = clusterState(observed, now);
   return {
     object: clusterObject(observed.name),
-    ...{ state, reason, message, causes: [] },
+    state,
+    reason,
+    message,
+    causes: [],
     cluster: clusterFigures(observed, now),
   };
 }

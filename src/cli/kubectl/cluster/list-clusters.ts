@@ -16,7 +16,8 @@ export const listClusters: Action<"clusterList"> = async ({ flags }, cli) => {
     for (const right of missing) terminal.say(`you may not ${rightText(right)}`);
   }
   printReport(withMissing({ found: items, missing }), () => clustersText(items), {
-    ...{ output: flags.output, terminal },
+    output: flags.output,
+    terminal,
   });
 };
 

@@ -75,7 +75,8 @@ async function throttledUids({ select }: Cluster): Promise<Readable<ReadonlySet<
 async function outboxNames({ select }: Cluster): Promise<Readable<readonly string[]>> {
   const resource = resources.namespaces;
   const options = {
-    ...{ resource, metadataOnly: true },
+    resource,
+    metadataOnly: true,
     labelSelector: "app.kubernetes.io/name=latchkey",
   };
   const { found, missing } = await readWith({ verb: "list", resource }, () => select(options), []);
@@ -101,7 +102,7 @@ async function observeCluster(
   cluster: Cluster,
 ): Promise<Readable<ObservedCluster>> {
   const connected = secret === undefined ? undefined : connectedCluster(secret);
-  const none = { ...{ name, connected, namespace: undefined, secrets: [], reports: [] } };
+  const none = { name, connected, namespace: undefined, secrets: [], reports: [] };
   // A label can be longer than a namespace.
   if (!isNamespaceName(name) || name.length > longestClusterName)
     return { found: { ...none, renewedAt: undefined }, missing: [] };
@@ -123,7 +124,8 @@ async function observeCluster(
   const reports = await list(configMaps, isReport, false);
   return {
     found: {
-      ...{ name, connected },
+      name,
+      connected,
       namespace: own.found === undefined ? undefined : parseLatchkeyMetadata(own.found),
       secrets: outbox.found.map(parseLatchkeyMetadata),
       reports: reports.found.map((raw) => parseReport(stringMapAt(raw, "data")[reportKey] ?? "")),

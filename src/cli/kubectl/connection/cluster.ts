@@ -74,7 +74,10 @@ export function clusterOver(
   const send = async (call: ApiRequest): Promise<unknown> =>
     bodyForUser(call, await transport.request(call));
   return {
-    ...{ choice, isOfVariables, transport, send },
+    choice,
+    isOfVariables,
+    transport,
+    send,
     get: async (resource, ref) => send({ method: "GET", path: objectPath(resource, ref) }),
     getMetadata: async (resource, ref) =>
       send({

@@ -41,7 +41,9 @@ export async function connect(
   // Commands have flags of these names for other things.
   const entry = isOfVariables ? variablesEntry : undefined;
   const choice = chooseKubeconfig(files, {
-    ...{ ...flags, cluster: entry, user: entry },
+    ...flags,
+    cluster: entry,
+    user: entry,
     asGroups: flags.asGroup,
     insecureSkipTlsVerify: flags.insecureSkipTlsVerify ? true : undefined,
   });
@@ -54,7 +56,8 @@ export async function connect(
       userFix,
     );
   const connection = await connectUser(choice, {
-    ...{ env, clock },
+    env,
+    clock,
     isInteractive: terminal.isInput,
     timeoutMs: flags.requestTimeout,
     onWarning: (text) => terminal.say(`warning: ${warningText(text)}`),

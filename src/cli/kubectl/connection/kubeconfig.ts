@@ -34,7 +34,9 @@ export const printKubeconfig: Action<"kubeconfig"> = async ({ flags, args: [name
   const user =
     keyFile === undefined
       ? execUser({
-          ...{ context, kubeconfig: sourceOf(kubeconfig, cli), ttl: flags.ttl },
+          context,
+          kubeconfig: sourceOf(kubeconfig, cli),
+          ttl: flags.ttl,
           forCluster: name,
         })
       : { tokenFile: resolve(keyFile) };

@@ -85,8 +85,11 @@ export function accessItem(change: PlannedAccess, isNew: boolean): ReportItem {
   // The name depends on the uid.
   const object = { kind, namespace, name: isNew ? undefined : name };
   return {
-    ...{ object, source: reportObject(resources.sharedSecrets.kind, sharedSecret), state: action },
-    ...{ reason: "AccessChanged", message: `The verbs are ${verbs.join(", ")}.` },
+    object,
+    source: reportObject(resources.sharedSecrets.kind, sharedSecret),
+    state: action,
+    reason: "AccessChanged",
+    message: `The verbs are ${verbs.join(", ")}.`,
     causes: [
       ...added.map((subject) => subjectCause(subject, "SubjectAdded", "gains")),
       ...removed.map((subject) => subjectCause(subject, "SubjectRemoved", "loses")),

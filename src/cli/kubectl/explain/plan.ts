@@ -69,7 +69,10 @@ async function currentPlan(flags: Flags<"plan">, cluster: Cluster): Promise<Plan
   const namespace = flags.allNamespaces ? undefined : cluster.choice.namespace;
   const { requireSyncFrom, copyKeys } = flags;
   const live = await readSyncObjects(cluster, {
-    ...{ secrets: {}, namespaces: [cluster.choice.namespace], requireSyncFrom, copyKeys },
+    secrets: {},
+    namespaces: [cluster.choice.namespace],
+    requireSyncFrom,
+    copyKeys,
   });
   const known = knownSync(live);
   const secrets = live.snapshot.sharedSecrets
@@ -100,7 +103,9 @@ async function filePlan(
   const terms = { digestOf: createDataDigest(), requireSyncFrom, copyKeys };
   const changes = applied.map((manifest) => changeOf(manifest, terms));
   const live = await readSyncObjects(cluster, {
-    ...{ ...terms, secrets: {}, planned: plannedObjects(changes) },
+    ...terms,
+    secrets: {},
+    planned: plannedObjects(changes),
     namespaces: namespacesOf(applied, cluster.choice.namespace),
   });
   const known = knownSync(live);

@@ -27,11 +27,14 @@ export function reviewItems(
   // kube-apiserver keeps answers for a while, so it is asked about a key of this moment.
   const unknownKey = newBoundKey("user:check");
   const newObject = {
-    ...{ apiVersion, kind: ownedAccessKeys.kind },
-    ...{ metadata: { name: "", generateName: "check-" }, spec: { disabled: true } },
+    apiVersion,
+    kind: ownedAccessKeys.kind,
+    metadata: { name: "", generateName: "check-" },
+    spec: { disabled: true },
   };
   const ofUnknownKey = {
-    ...{ user: "check", extra: { [extras.keyId]: [unknownKey.digest] } },
+    user: "check",
+    extra: { [extras.keyId]: [unknownKey.digest] },
     nonResourceAttributes: { path: "/version", verb: "get" },
   };
   const dryRun = cluster.create(ownedAccessKeys, newObject, { dryRun: true });

@@ -60,7 +60,10 @@ async function whySecret({ name, flags, cluster }: Question): Promise<WhyReport>
   const { requireSyncFrom, copyKeys } = flags;
   const target = { namespace, name };
   const live = await readSyncObjects(cluster, {
-    ...{ secrets: target, namespaces: [namespace], requireSyncFrom, copyKeys },
+    secrets: target,
+    namespaces: [namespace],
+    requireSyncFrom,
+    copyKeys,
   });
   const found = secretItems(target, live);
   const object = reportObject(resources.secrets.kind, target);
@@ -89,7 +92,9 @@ async function whySharedSecret({ name, flags, cluster, now }: Question): Promise
   }
   const live = await readSyncObjects(cluster, {
     secrets: { name: asked.options.secretName },
-    ...{ namespaces: [namespace], requireSyncFrom, copyKeys },
+    namespaces: [namespace],
+    requireSyncFrom,
+    copyKeys,
   });
   const isAsked = ({ secret }: typeof asked): boolean =>
     secret.metadata.uid === asked.secret.metadata.uid;
@@ -115,7 +120,9 @@ async function whyKey({ name, flags, words, cluster, now }: Question): Promise<W
       ? { found: [], missing: [] }
       : await requestItems(
           {
-            ...{ verb, resource, name: objectName },
+            verb,
+            resource,
+            name: objectName,
             namespace: flags.allNamespaces ? undefined : cluster.choice.namespace,
           },
           live,

@@ -39,7 +39,9 @@ function changeOf(flags: Flags<"keysSet">): SpecChange {
   if (flags.clearScope && scope !== undefined)
     throw new UsageError("--clear-scope cannot be combined with the options of a scope");
   const fields = Object.entries({
-    ...{ ...textsOf(flags), ttl, scope: flags.clearScope ? null : scope },
+    ...textsOf(flags),
+    ttl,
+    scope: flags.clearScope ? null : scope,
   }).filter(([, value]) => value !== undefined);
   if (fields.length > 0) return Object.fromEntries(fields);
   throw new UsageError(

@@ -84,10 +84,15 @@ export function sourceStatus(
   const targets = targetCounts(status);
   const clusters = listedClusters(status).map((entry) => reportedCluster(source, entry));
   return {
-    ...{ object: source, ...displayNameOf(raw), ...stateOf(raw), targets },
+    object: source,
+    ...displayNameOf(raw),
+    ...stateOf(raw),
+    targets,
     summary: [targetsText(targets), ...clustersSummary(status)].join(", "),
     causes: causes.map(({ object, reason, message }) => ({ object, reason, message })),
-    ...{ secrets, areNamed: copies !== undefined, clusters },
+    secrets,
+    areNamed: copies !== undefined,
+    clusters,
   };
 }
 
@@ -161,8 +166,10 @@ export function lifetimeStatus(
   const endsSoon = endsIn !== undefined && endsIn > 0 && endsIn <= endsWithin;
   return {
     object: { kind, name: stringAt(recordAt(raw, "metadata"), "name") },
-    ...{ ...displayNameOf(raw), ...stateOf(raw, endsSoon) },
-    ...{ expiresAt, endsIn },
+    ...displayNameOf(raw),
+    ...stateOf(raw, endsSoon),
+    expiresAt,
+    endsIn,
   };
 }
 

@@ -32,7 +32,11 @@ const address = "127.0.0.1";
 /** Limits for clients, which are programs on this machine. */
 const limits: ServerLimits = {
   ...httpLimits,
-  ...{ headMs: 5_000, requestMs: 5_000, idleMs: 5_000, checkMs: 1_000, headBytes: 8_192 },
+  headMs: 5_000,
+  requestMs: 5_000,
+  idleMs: 5_000,
+  checkMs: 1_000,
+  headBytes: 8_192,
   connections: { all: 32, unauthenticated: 32, reserved: 32 },
 };
 
@@ -45,7 +49,10 @@ export async function serveStatus(options: ServeOptions, deps: ServeDeps): Promi
   const token = newPageToken();
   const hostOf = (port: number): string => `${address}:${port}`;
   const server = await startServer({
-    ...{ host: address, port: options.port, clock: deps.clock, limits },
+    host: address,
+    port: options.port,
+    clock: deps.clock,
+    limits,
     onRequest(incoming, outgoing) {
       const host = hostOf(incoming.socket.localPort ?? 0);
       void answer(incoming, outgoing, { ...options, host, token, view });

@@ -42,7 +42,8 @@ test("asks for a new key, of the Secret that was read alone", async () => {
   expect(patches).toEqual([
     {
       metadata: {
-        ...{ uid: "u", resourceVersion: "7" },
+        uid: "u",
+        resourceVersion: "7",
         annotations: { "management.service/rotate-signing-key": "2026-01-01T00:00:00Z" },
       },
     },
@@ -72,7 +73,8 @@ test("does not ask twice", async () => {
   const annotations = { "management.service/rotate-signing-key": "2026-01-01T00:00:00Z" };
   const asked = rawSigningKeys(newSigningKeys({ namespace, now }), { annotations });
   expect(await rotated(asked)).toEqual({
-    ...{ patches: [], text: "A new signing key is already requested.\n" },
+    patches: [],
+    text: "A new signing key is already requested.\n",
   });
 });
 

@@ -16,10 +16,19 @@ const all = {
   LATCHKEY_CERTIFICATE_AUTHORITY_DATA: ca,
 };
 const none: ConnectionFlags = {
-  ...{ namespace: undefined, kubeconfig: undefined, context: undefined, server: undefined },
-  ...{ token: undefined, certificateAuthority: undefined, clientCertificate: undefined },
-  ...{ clientKey: undefined, tlsServerName: undefined, insecureSkipTlsVerify: false },
-  ...{ as: undefined, asGroup: [], requestTimeout: 1000 },
+  namespace: undefined,
+  kubeconfig: undefined,
+  context: undefined,
+  server: undefined,
+  token: undefined,
+  certificateAuthority: undefined,
+  clientCertificate: undefined,
+  clientKey: undefined,
+  tlsServerName: undefined,
+  insecureSkipTlsVerify: false,
+  as: undefined,
+  asGroup: [],
+  requestTimeout: 1000,
 };
 const fileOf = (env: Readonly<Record<string, string>>, flags: Partial<ConnectionFlags> = {}) =>
   variablesKubeconfig({ ...none, ...flags }, env);
@@ -29,7 +38,9 @@ function chosen(env: Readonly<Record<string, string>>, flags: Partial<Connection
   const file = fileOf(env, flags);
   const given = { ...none, ...flags, insecureSkipTlsVerify: undefined };
   return chooseKubeconfig(file === undefined ? [] : [file], {
-    ...{ ...given, cluster: variablesEntry, user: variablesEntry },
+    ...given,
+    cluster: variablesEntry,
+    user: variablesEntry,
   });
 }
 
@@ -40,9 +51,11 @@ test("the variables are those that keys create -o env prints", () => {
 describe("the variables", () => {
   test("are the connection, without a context and in the namespace default", () => {
     expect(chosen({ ...all, KUBECONFIG: "/nowhere" })).toMatchObject({
-      ...{ server, credential: { kind: "token", token: key } },
+      server,
+      credential: { kind: "token", token: key },
       certificateAuthority: { kind: "data", base64: ca },
-      ...{ context: "", namespace: "default" },
+      context: "",
+      namespace: "default",
     });
   });
 

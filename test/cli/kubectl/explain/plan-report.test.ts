@@ -10,7 +10,13 @@ import { paintWith } from "../../../../src/cli/kubectl/output.ts";
 
 const paint = paintWith(false);
 const empty: PlanReport = {
-  ...{ objects: [], copies: [], access: [], clusters: [], stuck: [], notes: [], missing: [] },
+  objects: [],
+  copies: [],
+  access: [],
+  clusters: [],
+  stuck: [],
+  notes: [],
+  missing: [],
 };
 const source = { kind: "SharedSecret", namespace: "team-a", name: "db" };
 const assumed = { reason: "Assumed", message: "It is assumed." };
@@ -42,8 +48,14 @@ test("a plan names copies, access, and what is stuck or assumed", () => {
     ...empty,
     objects: [
       objectItem({
-        ...{ kind: "SharedSecret", resource: resources.sharedSecrets, ref, manifest },
-        ...{ file: "f", object: manifest, isNew: true, isChecked: false },
+        kind: "SharedSecret",
+        resource: resources.sharedSecrets,
+        ref,
+        manifest,
+        file: "f",
+        object: manifest,
+        isNew: true,
+        isChecked: false,
       }),
     ],
     copies: [
@@ -53,8 +65,12 @@ test("a plan names copies, access, and what is stuck or assumed", () => {
     access: [
       accessItem(
         {
-          ...{ sharedSecret: { namespace: "team-a", name: "db" }, kind: "RoleBinding" },
-          ...{ name: "latchkey-db-1", action: "replace", verbs: ["get", "list"], assumed: false },
+          sharedSecret: { namespace: "team-a", name: "db" },
+          kind: "RoleBinding",
+          name: "latchkey-db-1",
+          action: "replace",
+          verbs: ["get", "list"],
+          assumed: false,
           added: [{ kind: "User", name: "bob" }],
           removed: [{ kind: "Group", name: "devs" }],
         },
@@ -64,7 +80,9 @@ test("a plan names copies, access, and what is stuck or assumed", () => {
     stuck: [{ ...secret("old", true), state: "problem" }],
     notes: [
       {
-        ...{ object: source, state: "info", reason: "NotPlanned" },
+        object: source,
+        state: "info",
+        reason: "NotPlanned",
         message: "A note.",
         causes: [],
       },

@@ -4,23 +4,32 @@ import { fakeCluster, statesOf } from "../fake-cluster.ts";
 import { runCommand } from "../run-command.ts";
 
 const namespace = {
-  ...{ apiVersion: "v1", kind: "Namespace" },
+  apiVersion: "v1",
+  kind: "Namespace",
   metadata: {
-    ...{ name: "web-1", uid: "1", resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" },
+    name: "web-1",
+    uid: "1",
+    resourceVersion: "1",
+    creationTimestamp: "2026-01-01T00:00:00Z",
     labels: { [labels.project]: "web" },
   },
 };
 const sharedSecret = {
-  ...{ apiVersion, kind: "SharedSecret", spec: { data: { password: "c2VjcmV0" } } },
+  apiVersion,
+  kind: "SharedSecret",
+  spec: { data: { password: "c2VjcmV0" } },
   metadata: {
-    ...{ namespace: "team-a", name: "db" },
+    namespace: "team-a",
+    name: "db",
     annotations: { [annotations.syncToProjects]: "web" },
   },
 };
 const placeholder = {
-  ...{ apiVersion: "v1", kind: "Secret" },
+  apiVersion: "v1",
+  kind: "Secret",
   metadata: {
-    ...{ namespace: "web-1", name: "own" },
+    namespace: "web-1",
+    name: "own",
     labels: { [labels.sharedSecretName]: "db", [labels.sharedSecretNamespace]: "team-a" },
   },
 };
@@ -30,7 +39,8 @@ test.each([
   ["has the namespace of a Secret that asks for it", [sharedSecret, placeholder], false],
 ])("in the plan of files, a project %s", async (_what, manifests, isNoted) => {
   const { stdout } = await runCommand({
-    ...{ command: "plan", flags: { filename: "-", output: "json" } },
+    command: "plan",
+    flags: { filename: "-", output: "json" },
     input: manifests.map((manifest) => JSON.stringify(manifest)).join("\n---\n"),
     connect: async () => fakeCluster({ objects: { namespaces: [namespace] } }),
   });
@@ -42,17 +52,23 @@ test.each([
 });
 
 const clusterSecret = (projects: string) => ({
-  ...{ apiVersion: "v1", kind: "Secret" },
+  apiVersion: "v1",
+  kind: "Secret",
   metadata: {
-    ...{ namespace: "latchkey-clusters", name: "east", labels: { [labels.cluster]: "east" } },
-    ...{ uid: "c", resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" },
+    namespace: "latchkey-clusters",
+    name: "east",
+    labels: { [labels.cluster]: "east" },
+    uid: "c",
+    resourceVersion: "1",
+    creationTimestamp: "2026-01-01T00:00:00Z",
     annotations: { [annotations.projects]: projects },
   },
 });
 const crossing = (clusters: string, identity: object = {}) => ({
   ...sharedSecret,
   metadata: {
-    ...{ ...sharedSecret.metadata, ...identity },
+    ...sharedSecret.metadata,
+    ...identity,
     annotations: { ...sharedSecret.metadata.annotations, [annotations.syncToClusters]: clusters },
   },
 });
@@ -65,7 +81,8 @@ async function clusterLines(
 ): Promise<readonly string[]> {
   const objects = { namespaces: [namespace], sharedsecrets: shared, secrets };
   const { stdout } = await runCommand({
-    ...{ command: "plan", flags: { filename: "-" } },
+    command: "plan",
+    flags: { filename: "-" },
     input: files.map((manifest) => JSON.stringify(manifest)).join("\n---\n"),
     connect: async () => fakeCluster({ objects, forbidden }),
   });
@@ -97,7 +114,9 @@ test("the plan of the Secret of a cluster says what it loses", async () => {
 
 test("the plan of a SharedSecret without clusters reads none", async () => {
   const lines = await clusterLines([sharedSecret], {
-    ...{ shared: [], secrets: [], forbidden: ["secrets"] },
+    shared: [],
+    secrets: [],
+    forbidden: ["secrets"],
   });
   expect(lines.filter((line) => line.includes("latchkey-clusters"))).toEqual([]);
 });

@@ -159,7 +159,9 @@ describe("live objects for sync", () => {
       [],
       { namespace: "web", name: "db" },
       {
-        ...{ namespaces: [], sources: [], secrets: [] },
+        namespaces: [],
+        sources: [],
+        secrets: [],
         missing: [
           "get namespaces/web",
           "get secrets/db in namespace web",

@@ -55,11 +55,14 @@ function connected(projects: string, forbidden: readonly string[] = []): FakeObj
       ],
       secrets: [
         object("latchkey-clusters", "east", {
-          ...{ uid: "c", labels: { [labels.cluster]: "east" } },
+          uid: "c",
+          labels: { [labels.cluster]: "east" },
           annotations: { [annotations.projects]: projects },
         }),
         object(namespace, outboxName(source), {
-          ...{ uid: "o", resourceVersion: "7", labels: { [labels.outboxUid]: "u" } },
+          uid: "o",
+          resourceVersion: "7",
+          labels: { [labels.outboxUid]: "u" },
         }),
       ],
       configmaps: [{ ...object(namespace, "report-3"), data: { [reportKey]: report } }],

@@ -21,8 +21,12 @@ async function scopeAnswer(
   resource = "pods",
 ): Promise<object | undefined> {
   const live: LiveKey = {
-    ...{ resolved: resolvedKeyWith({ scope }), roles: new Map(), missing: [] },
-    ...{ areRolesKnown: true, isParentHidden: false, ...seen },
+    resolved: resolvedKeyWith({ scope }),
+    roles: new Map(),
+    missing: [],
+    areRolesKnown: true,
+    isParentHidden: false,
+    ...seen,
   };
   const forbidden = { code: "Forbidden", status: 403, lacksPermission: true } as const;
   const cluster = {
@@ -76,7 +80,10 @@ describe("why says nothing about a scope that the user may not read", () => {
 test("a parent key that the user may not read is hidden, not deleted", async () => {
   const raw = {
     metadata: {
-      ...{ name: "ci", uid: "1", resourceVersion: "1", generation: 1 },
+      name: "ci",
+      uid: "1",
+      resourceVersion: "1",
+      generation: 1,
       creationTimestamp: new Date(born).toISOString(),
       annotations: { [annotations.requester]: "alice", [annotations.requesterKeyId]: "2" },
     },

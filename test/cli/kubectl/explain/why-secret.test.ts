@@ -44,7 +44,10 @@ function right(resource: Resource, ref: { namespace?: string; name: string }): M
 function sourceOf(namespace: string, project: string): Source {
   return observedSource({
     metadata: {
-      ...{ namespace, name: "db", uid: namespace, creationTimestamp: "2026-02-01T00:00:00Z" },
+      namespace,
+      name: "db",
+      uid: namespace,
+      creationTimestamp: "2026-02-01T00:00:00Z",
       annotations: { [annotations.syncToProjects]: project },
     },
     options: { projects: [project] },

@@ -27,8 +27,10 @@ function text(found: readonly ReportItem[], missing: WhyReport["missing"] = []):
 
 const cause = { object: source, field: "spec.data", reason: "InvalidKey", message: "Change it." };
 const entry = {
-  ...{ object: source, field: "spec.scope.rules[0]" },
-  ...{ reason: "EntryDenies", message: "It does not allow the request." },
+  object: source,
+  field: "spec.scope.rules[0]",
+  reason: "EntryDenies",
+  message: "It does not allow the request.",
 };
 
 describe("the text of an answer", () => {
@@ -130,8 +132,11 @@ describe("the answer for programs", () => {
         { object, source, state: "problem", ...said, causes: [cause, entry] },
         { object: { kind: "Secret", ...ref }, state: "ok", ...said, causes: [] },
         {
-          ...{ object: { kind: "Secret", ...ref }, state: "unknown", reason: "Forbidden" },
-          ...{ message: "You may not get secrets/db in namespace web.", causes: [] },
+          object: { kind: "Secret", ...ref },
+          state: "unknown",
+          reason: "Forbidden",
+          message: "You may not get secrets/db in namespace web.",
+          causes: [],
         },
       ],
     });

@@ -8,7 +8,8 @@ const key = "canary-key-of-alice";
 /** Runs `keys digest` with this standard input. */
 async function digestCommand(flags: readonly string[], input: string, isInput = false) {
   const { code, stdout, stderr } = await runInMemory(["keys", "digest", ...flags], {
-    ...{ input, terminal: { isInput } },
+    input,
+    terminal: { isInput },
   });
   return { code, stdout, stderr };
 }
@@ -60,7 +61,8 @@ test("keys delete deletes every key before it waits, and goes on after one that 
   );
   const names = ["leaked", "typo", "leaked-too"];
   const { code, stderr } = await runCommand({
-    ...{ command: "keys delete", args: names },
+    command: "keys delete",
+    args: names,
     connect: async () => cluster,
   });
   expect(requests.map(({ method, path }) => `${method} ${path.split("/").at(-1)}`)).toEqual([

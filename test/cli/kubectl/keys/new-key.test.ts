@@ -38,7 +38,11 @@ function createKey(flags: Readonly<Record<string, string>>, installation: Instal
     if (path.includes("selfsubjectreviews")) return toKey;
     if (path.includes("configmaps")) return list;
     const metadata = {
-      ...{ name: "ci", uid: "u", resourceVersion: "1", generation: 1, creationTimestamp: at },
+      name: "ci",
+      uid: "u",
+      resourceVersion: "1",
+      generation: 1,
+      creationTimestamp: at,
     };
     const status = { observedGeneration: 1, conditions: [ready], expiresAt };
     return [method === "POST" ? 201 : 200, { metadata, status }];
@@ -118,7 +122,8 @@ test.each([
   ['--gateway: "http://a" must be an https URL', { output: "env", gateway: "http://a" }],
 ])("%s", async (sentence, flags) => {
   expect(await createKey(flags, { toKey: accepted })).toMatchObject({
-    ...{ code: 2, stdout: "" },
+    code: 2,
+    stdout: "",
     stderr: expect.stringContaining(sentence),
   });
 });

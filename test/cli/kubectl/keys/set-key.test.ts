@@ -39,7 +39,8 @@ describe("keys set", () => {
         scope: {
           roles: [{ role: "serviceCLI" }],
           projects: [{ project: "web" }],
-          ...{ rules: null, spaces: null },
+          rules: null,
+          spaces: null,
         },
       },
     ],

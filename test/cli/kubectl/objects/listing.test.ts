@@ -97,7 +97,8 @@ describe("the column of display names", () => {
         { name: "Age", priority: 0 },
       ],
       rows: (pages[page++] ?? []).map((text, at) => ({
-        ...{ cells: [`n${at}`, text, "5s"], object: { metadata: { name: `n${at}` } } },
+        cells: [`n${at}`, text, "5s"],
+        object: { metadata: { name: `n${at}` } },
       })),
     });
     return printedList({ send }, resource, "n");

@@ -28,7 +28,8 @@ describe.each([
 ])("%s", (command, kind, path, place) => {
   test("deletes all objects, then waits until they are gone", async () => {
     expect(await run(`${command}: a b`, deleting(gone))).toEqual({
-      ...{ code: 0, stdout: "" },
+      code: 0,
+      stdout: "",
       stderr: `${kind} "${place}a" is deleted\n${kind} "${place}b" is deleted\n`,
       sent: [`DELETE ${path}/a`, `DELETE ${path}/b`, `GET ${path}/a`, `GET ${path}/b`],
     });
@@ -57,7 +58,8 @@ describe.each([
 describe("token describe", () => {
   const object = {
     metadata: {
-      ...{ name: "job", creationTimestamp: "2026-01-01T00:00:00Z" },
+      name: "job",
+      creationTimestamp: "2026-01-01T00:00:00Z",
       annotations: {
         "management.service/requester": "bob",
         "management.service/audience-cluster": "east\u001b[2J",
@@ -65,7 +67,9 @@ describe("token describe", () => {
     },
     spec: { ttl: 900, scope: { clusters: [{ cluster: "east" }] } },
     status: {
-      ...{ token: "eyJ.canary.token", expiresAt: "2026-01-01T00:15:00Z", keyID: "k1" },
+      token: "eyJ.canary.token",
+      expiresAt: "2026-01-01T00:15:00Z",
+      keyID: "k1",
       conditions: [
         { type: "Ready", status: "True", reason: "Minted", message: "ok", lastTransitionTime: "t" },
       ],

@@ -20,11 +20,17 @@ async function edited(editor: string): Promise<readonly string[]> {
   const said: string[] = [];
   const cli: Cli = {
     terminal: {
-      ...{ print() {}, say: (sentence) => void said.push(sentence) },
-      ...{ isInput: false, isOutput: false, isError: false, hasColors: false },
-      ...{ rows: () => Infinity, readInput: async () => Buffer.of(), askSecret: async () => "" },
+      print() {},
+      say: (sentence) => void said.push(sentence),
+      isInput: false,
+      isOutput: false,
+      isError: false,
+      hasColors: false,
+      rows: () => Infinity,
+      readInput: async () => Buffer.of(),
+      askSecret: async () => "",
     },
-    ...{ clock: new TestClock(), hostname: "here" },
+    clock: new TestClock(),
     env: { ...process.env, KUBE_EDITOR: editor, XDG_RUNTIME_DIR: directory },
     untilStopped: () => new AbortController().signal,
     connect: async () => fakeCluster({ objects: { sharedsecrets } }),
@@ -61,7 +67,11 @@ test("an editor that makes a mistake for ever is stopped", async () => {
   const metadata = { namespace: "team-a", name: "database", uid: "u", resourceVersion: "1" };
   const said: string[] = [];
   const terminal = {
-    ...{ print: () => {}, isInput: false, isOutput: false, isError: false, hasColors: false },
+    print: () => {},
+    isInput: false,
+    isOutput: false,
+    isError: false,
+    hasColors: false,
     say: (sentence: string) => void said.push(sentence),
     rows: () => Infinity,
     readInput: async () => Buffer.of(),
@@ -69,7 +79,8 @@ test("an editor that makes a mistake for ever is stopped", async () => {
   };
   const cluster = fakeCluster({ objects: { sharedsecrets: [{ metadata, spec: { data: {} } }] } });
   const cli = {
-    ...{ terminal, clock: systemClock, hostname: "here" },
+    terminal,
+    clock: systemClock,
     env: { ...process.env, KUBE_EDITOR: "echo '- x' >>" },
     connect: async () => cluster,
     untilStopped: () => new AbortController().signal,

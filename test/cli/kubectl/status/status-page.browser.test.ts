@@ -44,7 +44,8 @@ describe("the status page in Chromium", skippedWithout(program), () => {
       {
         source: { first: read, next: read, tookMs: 0 },
         terminal: { print: (text) => void out?.push(String(text)), say() {} },
-        ...{ clock: systemClock, signal: stop.signal },
+        clock: systemClock,
+        signal: stop.signal,
       },
     );
     await eventually(() => out?.length === 1, { what: "the URL" });
@@ -66,7 +67,9 @@ describe("the status page in Chromium", skippedWithout(program), () => {
     const url = (out?.[0] ?? "").trim();
     await page.goto(url.replace(/#.*/, (own) => look.fragment ?? own));
     return {
-      ...{ page, url, problems: problems ?? [] },
+      page,
+      url,
+      problems: problems ?? [],
       show: (change) => void (shown = { ...shown, ...change }),
     };
   }
@@ -108,7 +111,9 @@ describe("the status page in Chromium", skippedWithout(program), () => {
     const { page, problems } = await open({
       sharedSecrets: [
         {
-          ...{ ...inConflict, ...item, summary: hostile },
+          ...inConflict,
+          ...item,
+          summary: hostile,
           secrets: [
             { ...item, state: "info" },
             { ...item, target: "failed" },

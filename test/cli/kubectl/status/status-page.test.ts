@@ -17,7 +17,10 @@ function ask(
 ) {
   let reads = 0;
   const deps = {
-    ...{ host, token, title: "namespace team-a", intervalMs: 5000 },
+    host,
+    token,
+    title: "namespace team-a",
+    intervalMs: 5000,
     view: async () => {
       reads += 1;
       return shown;
@@ -40,7 +43,8 @@ describe("the page answers", () => {
     ["/icon.svg", "image/svg+xml"],
   ])("GET %s without the token, and without reading a report", async (target, type) => {
     expect(await ask({ target })).toMatchObject({
-      ...{ status: 200, reads: 0 },
+      status: 200,
+      reads: 0,
       headers: { "content-type": type },
     });
   });
@@ -50,7 +54,8 @@ describe("the page answers", () => {
     const { status, body } = await ask({ ...data, headers });
     expect(status).toBe(200);
     expect(JSON.parse(body)).toMatchObject({
-      ...{ title: "namespace team-a", readAt: 0 },
+      title: "namespace team-a",
+      readAt: 0,
       report: { sharedSecrets: [{ object: { namespace: "team-a", name: "database" } }, {}, {}] },
     });
   });
@@ -154,7 +159,8 @@ test("data has no value of a secret, of a token or of a key", async () => {
   const { cluster } = fakeStatusCluster();
   const selection = { namespace: undefined, endsWithin: 60 };
   const report = await readStatus(selection, {
-    ...{ cluster, clock: new TestClock() },
+    cluster,
+    clock: new TestClock(),
     policies: async () => [],
   });
   const { body } = await ask(data, { ...view, report });

@@ -35,7 +35,9 @@ function copy(namespace: string, given: Readonly<Record<string, string>> = {}) {
 
 const failing = {
   sync: {
-    ...{ desired: 3, synced: 2, conflicts: 1 },
+    desired: 3,
+    synced: 2,
+    conflicts: 1,
     failures: [{ namespace: "web", name: "db", reason: "NotManaged", message: "exists" }],
   },
 };
@@ -55,7 +57,9 @@ describe("the targets of a SharedSecret", () => {
     const found = statusOf(failing, copy("web-b"), copy("web-a"));
     const source = { kind: "SharedSecret", namespace: "team-a", name: "db" };
     expect(found).toMatchObject({
-      ...{ object: source, areNamed: true, summary: "2 of 3 targets synced, 1 conflict" },
+      object: source,
+      areNamed: true,
+      summary: "2 of 3 targets synced, 1 conflict",
       causes: [{ object: { kind: "Secret", namespace: "web" }, reason: "NotManaged" }],
       secrets: [{ source }, { source }, { source }],
     });
@@ -99,7 +103,9 @@ describe("the targets of a SharedSecret", () => {
 test("the clusters of a SharedSecret are those of its status, and counted", () => {
   const counts = { desired: 2, synced: 2, conflicts: 0, failed: 0 };
   const sync = {
-    ...{ desired: 1, synced: 1, clusterCounts: { named: 3, synced: 1 } },
+    desired: 1,
+    synced: 1,
+    clusterCounts: { named: 3, synced: 1 },
     clusters: [
       { name: "west", ...counts, synced: 1, reason: "Conflict", message: "web/db exists" },
       { name: "north", ...counts, synced: 0, reason: "Progressing" },

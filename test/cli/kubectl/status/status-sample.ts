@@ -25,7 +25,9 @@ export function target(
   state?: SyncState,
 ): ReportItem {
   return {
-    ...{ object: { kind: "Secret", namespace, name: source.name }, source, target: state },
+    object: { kind: "Secret", namespace, name: source.name },
+    source,
+    target: state,
     ...(state === undefined
       ? { state: "info", reason: "CopyPaused", message: "It is paused." }
       : { state: "ok", reason: "CopyFound", message: "It is a copy." }),
@@ -44,7 +46,9 @@ const conflict = {
 
 /** A SharedSecret with a target in conflict. */
 export const inConflict: SourceStatus = {
-  ...{ object: registry, state: "problem", reason: "Conflict" },
+  object: registry,
+  state: "problem",
+  reason: "Conflict",
   message: "1 of 2 targets has a conflict.",
   causes: [{ object: target(registry, "web-prod").object, ...conflict }],
   targets: { ...none, synced: 1, conflict: 1 },
@@ -52,13 +56,20 @@ export const inConflict: SourceStatus = {
   areNamed: true,
   clusters: [
     {
-      ...{ object: { kind: "Cluster", name: "west" }, source: registry, state: "problem" },
-      ...{ reason: "ClusterUnreachable", causes: [] },
+      object: { kind: "Cluster", name: "west" },
+      source: registry,
+      state: "problem",
+      reason: "ClusterUnreachable",
+      causes: [],
       message: "0 of 2 targets there synced: the agent has not reported for 90 s or longer",
     },
     {
-      ...{ object: { kind: "Cluster", name: "east" }, source: registry, state: "ok" },
-      ...{ reason: "Arrives", causes: [], message: "3 of 3 targets there synced." },
+      object: { kind: "Cluster", name: "east" },
+      source: registry,
+      state: "ok",
+      reason: "Arrives",
+      causes: [],
+      message: "3 of 3 targets there synced.",
     },
   ],
   secrets: [
@@ -71,7 +82,9 @@ export const inConflict: SourceStatus = {
 export const sampleReport: StatusReport = {
   sharedSecrets: [
     {
-      ...{ object: database, displayName: "Orders database", ...ready },
+      object: database,
+      displayName: "Orders database",
+      ...ready,
       targets: { ...none, synced: 2 },
       summary: "2 of 2 targets synced",
       secrets: [
@@ -82,35 +95,58 @@ export const sampleReport: StatusReport = {
     },
     inConflict,
     {
-      ...{ object: sharedSecret("team-b", "smtp"), ...ready, targets: { ...none, synced: 4 } },
-      ...{ summary: "4 of 4 targets synced", areNamed: false, secrets: [] },
+      object: sharedSecret("team-b", "smtp"),
+      ...ready,
+      targets: { ...none, synced: 4 },
+      summary: "4 of 4 targets synced",
+      areNamed: false,
+      secrets: [],
     },
   ],
   keys: [
     {
-      ...{ object: { kind: "OwnedAccessKey", name: "ci-pipeline" }, displayName: "Pipeline" },
-      ...{ state: "info", reason: "Expiring", message: "The key is accepted.", causes: [] },
-      ...{ expiresAt: "2026-11-26T09:00:00Z", endsIn: 259_200 },
+      object: { kind: "OwnedAccessKey", name: "ci-pipeline" },
+      displayName: "Pipeline",
+      state: "info",
+      reason: "Expiring",
+      message: "The key is accepted.",
+      causes: [],
+      expiresAt: "2026-11-26T09:00:00Z",
+      endsIn: 259_200,
     },
   ],
   tokens: [
     {
       object: { kind: "DirectClusterEndpointToken", name: "laptop" },
-      ...{ state: "ok", reason: "Minted", message: "status.token contains a valid token." },
-      ...{ causes: [], expiresAt: "2026-11-23T09:42:00Z", endsIn: 2520 },
+      state: "ok",
+      reason: "Minted",
+      message: "status.token contains a valid token.",
+      causes: [],
+      expiresAt: "2026-11-23T09:42:00Z",
+      endsIn: 2520,
     },
   ],
   clusters: [
     {
-      ...{ object: { kind: "Cluster", name: "east" }, state: "ok", reason: "Synced", causes: [] },
+      object: { kind: "Cluster", name: "east" },
+      state: "ok",
+      reason: "Synced",
+      causes: [],
       message: 'The agent of cluster "east" reports.',
       cluster: { projects: ["web"], heartbeatAge: 4, offered: 1, synced: 1, withdrawals: 0 },
     },
     {
-      ...{ object: { kind: "Cluster", name: "west" }, state: "problem", causes: [] },
-      ...{ reason: "ClusterUnreachable", message: "The agent has not reported for 90 s." },
+      object: { kind: "Cluster", name: "west" },
+      state: "problem",
+      causes: [],
+      reason: "ClusterUnreachable",
+      message: "The agent has not reported for 90 s.",
       cluster: {
-        ...{ projects: ["*"], heartbeatAge: 7200, offered: 1, synced: 0, withdrawals: 1 },
+        projects: ["*"],
+        heartbeatAge: 7200,
+        offered: 1,
+        synced: 0,
+        withdrawals: 1,
         unseenAge: 300,
       },
     },
@@ -118,13 +154,18 @@ export const sampleReport: StatusReport = {
   policies: [
     {
       object: { kind: "ValidatingAdmissionPolicy", name: "latchkey-mint-guard" },
-      ...{ state: "problem", reason: "PolicyChanged", causes: [] },
+      state: "problem",
+      reason: "PolicyChanged",
+      causes: [],
       message: "The policy decides something else than that of Latchkey.",
     },
   ],
   notVisible: [
     {
-      ...{ object: { kind: "Secret" }, state: "unknown", reason: "Forbidden", causes: [] },
+      object: { kind: "Secret" },
+      state: "unknown",
+      reason: "Forbidden",
+      causes: [],
       message: "you may not list Secrets in all namespaces, so targets are counted, not named",
     },
   ],

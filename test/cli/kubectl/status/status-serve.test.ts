@@ -26,7 +26,8 @@ async function start({ port = 0 } = {}) {
     {
       source: { first: async () => view, next, tookMs: 0 },
       terminal: { print: (text) => void out.push(String(text)), say() {} },
-      ...{ clock, signal: stop.signal },
+      clock,
+      signal: stop.signal,
     },
   );
   stops.push(async () => {

@@ -9,7 +9,8 @@ const selection = { namespace: "team-a", endsWithin: 60 };
 
 function sourceOver(connect: () => Promise<Cluster>) {
   return new StatusSource(selection, {
-    ...{ connect, clock: new TestClock() },
+    connect,
+    clock: new TestClock(),
     policies: async () => [],
   });
 }

@@ -10,7 +10,8 @@ const [token] = sampleReport.tokens;
 const later: StatusView = {
   ...good,
   report: {
-    ...{ ...sampleReport, tokens: [{ ...token!, endsIn: 1 }] },
+    ...sampleReport,
+    tokens: [{ ...token!, endsIn: 1 }],
     clusters: sampleReport.clusters.map((item) => ({
       ...item,
       cluster: {
@@ -51,9 +52,12 @@ async function watched(
       terminal: {
         print: (text) => void out?.push(String(text)),
         say: (text) => void said?.push(text),
-        ...{ isOutput, hasColors: false, rows: () => rows },
+        isOutput,
+        hasColors: false,
+        rows: () => rows,
       },
-      ...{ clock, signal: stop.signal },
+      clock,
+      signal: stop.signal,
     },
   );
   for (let step = 0; step < views.length; step++) await clock.run(1000);
@@ -120,7 +124,8 @@ test("rejects if the first report cannot be read", async () => {
   const deps = {
     source: { first: failing, next: failing, tookMs: 0 },
     terminal: { print() {}, say() {}, isOutput: false, hasColors: false, rows: () => 1 },
-    ...{ clock: new TestClock(), signal: new AbortController().signal },
+    clock: new TestClock(),
+    signal: new AbortController().signal,
   };
   const options = { intervalMs: 1, output: undefined, title: "" };
   await expect(watchStatus(options, deps)).rejects.toThrow("no");

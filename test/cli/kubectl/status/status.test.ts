@@ -25,8 +25,10 @@ const reason = fc.constantFrom(...Object.keys(reasons), ...foreignReasons);
 const conditionStatus = fc.constantFrom("True", "False", "Unknown");
 const condition = fc.record({
   type: fc.constantFrom("Ready", "Synced", "Expired", "Expiring", "Stalled", "Active"),
-  ...{ status: conditionStatus, reason },
-  ...{ message: fc.constant("It is so"), lastTransitionTime: fc.constant(at) },
+  status: conditionStatus,
+  reason,
+  message: fc.constant("It is so"),
+  lastTransitionTime: fc.constant(at),
 });
 const count = fc.integer({ min: -1, max: 12 });
 const sync = fc.record(
@@ -62,7 +64,8 @@ function failures() {
   return fc.array(
     fc.record({
       namespace: fc.constantFrom("web-a", "web-b"),
-      ...{ name: fc.constantFrom("db", "tls"), message: fc.constant("It is so") },
+      name: fc.constantFrom("db", "tls"),
+      message: fc.constant("It is so"),
       reason: fc.constantFrom("NotManaged", "OlderSource", "Invalid", "Forbidden"),
     }),
     { maxLength: 2 },

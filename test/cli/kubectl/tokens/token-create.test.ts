@@ -46,7 +46,10 @@ class Central {
     const hours = Math.min(Number(recordAt(body, "spec")["ttl"]) / 3600, this.maximum);
     const object = {
       metadata: {
-        ...{ name, uid: name, resourceVersion: "1", generation: 1 },
+        name,
+        uid: name,
+        resourceVersion: "1",
+        generation: 1,
         creationTimestamp: inHours(this.madeAt),
         annotations: {
           [annotations.requester]: this.user,
