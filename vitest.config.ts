@@ -17,7 +17,7 @@ const everyChange = [
   {
     name: "unit",
     include: [
-      "test/{api,domain,tokens,kube,runtime,policies,authn,certificates,published,controllers,webhooks,gateway,cli,release,run,support,house,bench,soak,mutants,fuzz,search}/**/*.test.ts",
+      "test/{api,domain,tokens,kube,runtime,policies,authn,certificates,published,controllers,webhooks,gateway,cli,client,release,run,support,house,bench,soak,mutants,fuzz,search}/**/*.test.ts",
     ],
     // A property takes PROPERTY_RUNS times as long.
     testTimeout: 120_000 * Number(process.env.PROPERTY_RUNS || 1),

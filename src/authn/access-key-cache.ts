@@ -22,7 +22,7 @@ import { type WatchReading, watchReadings } from "../kube/informer/watch-metrics
 import type { Metrics } from "../runtime/metrics.ts";
 import { accessKeyCacheEntry, presentedKey } from "../tokens/access-key.ts";
 import { accessKeyCodec } from "./access-key-codec.ts";
-import { createKeyResolver, keyIndexers, keyIndexes } from "./key-resolver.ts";
+import { createKeyResolver, keyIndexers, keyIndexes } from "../domain/access-key/key-resolver.ts";
 import { requesterPolicyInformers } from "./requester-policies.ts";
 
 /** The result of a lookup; `malformed` for a text that cannot be a key, which is not looked up. */

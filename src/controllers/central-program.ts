@@ -1,5 +1,5 @@
 import { resources } from "../api/resources.ts";
-import { createKeyResolver } from "../authn/key-resolver.ts";
+import { createKeyResolver } from "../domain/access-key/key-resolver.ts";
 import type { PassiveClock } from "../runtime/clock.ts";
 import { centralAnswers } from "./central-answers.ts";
 import { CentralEnqueuer } from "./central-enqueuer.ts";

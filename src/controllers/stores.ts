@@ -2,7 +2,7 @@ import type { EndpointToken } from "../api/endpoint-token.ts";
 import type { Metadata } from "../api/object.ts";
 import type { ObservedAccessKey } from "../api/owned-access-key.ts";
 import type { ObservedRoleBinding, GrantRole, ObservedRole } from "../api/role.ts";
-import type { PolicyStores } from "../authn/requester-policies.ts";
+import type { PolicyStores } from "../domain/requester/installed-policies.ts";
 import type { ObservedConnectorSecret } from "../domain/access-key/connector-data.ts";
 import type { ObservedOutboxSecret } from "../domain/outbox/outbox-secret.ts";
 import type { ClusterReport, UnknownSource } from "../domain/outbox/cluster-report.ts";

@@ -2,7 +2,7 @@ import type { OwnedAccessKeyConfig } from "../domain/access-key/owned-access-key
 import type { KeyRotationConfig } from "../domain/endpoint-token/key-rotation.ts";
 import type { EndpointTokenConfig } from "../domain/endpoint-token/token-state.ts";
 import type { Prefixes } from "../domain/access-key/key-identity.ts";
-import type { KeyResolver } from "../authn/key-resolver.ts";
+import type { KeyResolver } from "../domain/access-key/key-resolver.ts";
 import type { CentralEnqueuer } from "./central-enqueuer.ts";
 import type { LeaderMemory, TokenQuotaConfig } from "./memory.ts";
 import type { Stores } from "./stores.ts";

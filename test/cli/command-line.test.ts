@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { runInMemory } from "./kubectl/memory-cli.ts";
+import { runInMemory } from "../client/memory-cli.ts";
 import { outcomeOf } from "./server-command-line.ts";
 
 test.each(["--constructor", "--toString", "--hasOwnProperty"])(

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { commands as table } from "../../src/cli/kubectl/commands.ts";
-import { connectionOptions as connection } from "../../src/cli/kubectl/connection/connection-options.ts";
+import { commands as table } from "../../src/client/commands.ts";
+import { connectionOptions as connection } from "../../src/client/connection/connection-options.ts";
 import { hoisted, separated, splitAtProgram } from "../../src/cli/words.ts";
 
 const vocabulary = { commands: Object.values(table), connection };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { observeRequester } from "../../src/authn/requester-policies.ts";
+import { observeRequester } from "../../src/domain/requester/installed-policies.ts";
 import { observeGrant } from "../../src/controllers/grants.ts";
 import { rawRequested, rawGrant, policies } from "../support/requester-objects.ts";
 import { syncedInformers } from "../support/fake-informers.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { keyIndexes } from "../../src/authn/key-resolver.ts";
+import { keyIndexes } from "../../src/domain/access-key/key-resolver.ts";
 import { annotations, labels, ownObjects } from "../../src/api/names.ts";
 import { resources } from "../../src/api/resources.ts";
 import { agentKinds } from "../../src/controllers/cluster-agent/agent-kinds.ts";

@@ -80,7 +80,7 @@ await flow(
   `${spec("DirectClusterEndpointToken", "{}")} | kubectl --context alice create -f -; kubectl wait dcet/flow --for=condition=Ready`,
 );
 const why = shell(
-  `node --import ${flowRecorder} src/cli/kubectl/main.ts why sharedsecret/database -n team-a >&2 & wait $!; echo $!`,
+  `node --import ${flowRecorder} src/client/main.ts why sharedsecret/database -n team-a >&2 & wait $!; echo $!`,
   { LATCHKEY_FLOWS: flowsDirectory },
 );
 print("kubectl latchkey why", written(Number(why)));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { serverCommands } from "../../src/cli/server-program.ts";
-import { commands } from "../../src/cli/kubectl/commands.ts";
+import { commands } from "../../src/client/commands.ts";
 
 /** The verbs that begin the help of a command, in the imperative as in the help of kubectl. */
 const verbs = [

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { commands } from "../../src/cli/kubectl/commands.ts";
-import { exitCodes } from "../../src/cli/kubectl/failure.ts";
+import { commands } from "../../src/client/commands.ts";
+import { exitCodes } from "../../src/client/failure.ts";
 import { commandHelp, connectionHelp } from "../../src/cli/help.ts";
-import { helpForm } from "../../src/cli/kubectl/help.ts";
+import { helpForm } from "../../src/client/help.ts";
 
 const path = join(import.meta.dirname, "..", "..", "docs", "cli.md");
 const begin = "## Commands\n";

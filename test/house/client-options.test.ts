@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { commands } from "../../src/cli/kubectl/commands.ts";
-import { connectionOptions } from "../../src/cli/kubectl/connection/connection-options.ts";
+import { commands } from "../../src/client/commands.ts";
+import { connectionOptions } from "../../src/client/connection/connection-options.ts";
 import type { CommandOptions } from "../../src/cli/command.ts";
 
 test("no command of the client has an option that means something else for its connection", () => {

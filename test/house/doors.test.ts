@@ -88,16 +88,27 @@ const doors: readonly Door[] = [
   },
   {
     room: "cli",
-    rooms: [...inner, "policies", "authn"],
+    rooms: ["kube", "runtime"],
     tables: [
+      "authn/token-options.ts",
       "controllers/controller-options.ts",
       "controllers/cluster-agent-options.ts",
       "webhooks/webhook-options.ts",
       "gateway/gateway-options.ts",
       "gateway/direct-endpoint-options.ts",
     ],
+    packages: ["@stricli/core"],
+  },
+  {
+    room: "client",
+    rooms: [...inner, "policies", "cli"],
+    tables: [
+      "authn/key-options.ts",
+      "authn/token-options.ts",
+      "controllers/controller-options.ts",
+      "webhooks/webhook-options.ts",
+    ],
     packages: [
-      "@stricli/core",
       "js-yaml",
       "node:buffer",
       "node:child_process",

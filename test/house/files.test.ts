@@ -38,6 +38,7 @@ const mirrored = [
   "webhooks",
   "gateway",
   "cli",
+  "client",
 ];
 
 /**

@@ -2,7 +2,7 @@ import type { SourceFile } from "./source-files.ts";
 
 /** What each product of `src` consists of; a file belongs to the first one that matches its path. */
 const products: readonly (readonly [name: string, paths: RegExp])[] = [
-  ["client", /^cli\//],
+  ["client", /^(cli|client)\//],
   ["certificates", /^certificates\/|^domain\/certificates\/|^tokens\/(certificate|server-cert)/],
   [
     "connected clusters",

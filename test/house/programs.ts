@@ -15,20 +15,43 @@ interface Program {
 
 /** What each program may not load, so that a change of one needs no knowledge of another. */
 export const programs: readonly Program[] = [
-  { name: "controller", start: "controllers/run-controller.ts", without: ["cli/", "gateway/"] },
+  {
+    name: "controller",
+    start: "controllers/run-controller.ts",
+    without: ["cli/", "client/", "gateway/"],
+  },
   {
     name: "cluster agent",
     start: "controllers/run-cluster-agent.ts",
-    without: ["authn/", "cli/", "domain/grants/", "domain/scope/", "domain/shared-secret/"],
+    without: [
+      "authn/",
+      "cli/",
+      "client/",
+      "domain/grants/",
+      "domain/scope/",
+      "domain/shared-secret/",
+    ],
   },
-  { name: "webhook", start: "webhooks/run-webhook.ts", without: ["cli/", "controllers/"] },
-  { name: "gateway", start: "gateway/run-gateway.ts", without: ["cli/", "controllers/"] },
+  {
+    name: "webhook",
+    start: "webhooks/run-webhook.ts",
+    without: ["cli/", "client/", "controllers/"],
+  },
+  {
+    name: "gateway",
+    start: "gateway/run-gateway.ts",
+    without: ["cli/", "client/", "controllers/"],
+  },
   {
     name: "direct endpoint",
     start: "gateway/run-direct-endpoint.ts",
-    without: ["cli/", "controllers/"],
+    without: ["cli/", "client/", "controllers/"],
   },
-  { name: "client", start: "cli/kubectl/main.ts", without: ["controllers/", "gateway/"] },
+  {
+    name: "client",
+    start: "client/main.ts",
+    without: ["authn/", "controllers/", "gateway/", "webhooks/"],
+  },
 ];
 
 const root = fileURLToPath(new URL("../../src/", import.meta.url));

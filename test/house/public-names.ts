@@ -28,9 +28,9 @@ import {
 } from "../../src/api/report.ts";
 import { argumentsUsage, type CommandOptions } from "../../src/cli/command.ts";
 import { optionUsage } from "../../src/cli/help.ts";
-import { commands } from "../../src/cli/kubectl/commands.ts";
-import { connectionOptions } from "../../src/cli/kubectl/connection/connection-options.ts";
-import { exitCodes, runExitCodes } from "../../src/cli/kubectl/failure.ts";
+import { commands } from "../../src/client/commands.ts";
+import { connectionOptions } from "../../src/client/connection/connection-options.ts";
+import { exitCodes, runExitCodes } from "../../src/client/failure.ts";
 import { serverCommands, usageExitCode } from "../../src/cli/server-program.ts";
 import { tokenClaims } from "../../src/domain/endpoint-token/token-claims.ts";
 import { directKeys } from "../../src/domain/gateway/direct-address.ts";

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { commands } from "../../src/cli/kubectl/commands.ts";
+import { commands } from "../../src/client/commands.ts";
 import { allowRequesters } from "../support/keys-and-tokens.ts";
 import { api, unique } from "../support/policy-request.ts";
 import { type ProcessArguments, watchProcessArguments } from "../support/process-arguments.ts";

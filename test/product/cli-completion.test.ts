@@ -14,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { commands } from "../../src/cli/kubectl/commands.ts";
+import { commands } from "../../src/client/commands.ts";
 import { latchkeyVersion } from "../../src/runtime/latchkey-version.ts";
 import { eventually } from "../support/eventually.ts";
 import { make } from "../support/keys-and-tokens.ts";

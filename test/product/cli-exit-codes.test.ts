@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { commands } from "../../src/cli/kubectl/commands.ts";
+import { commands } from "../../src/client/commands.ts";
 import type { Command } from "../../src/cli/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { managementPath } from "../support/gateway-address.ts";

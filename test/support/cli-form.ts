@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { kubectlScript } from "../../src/cli/kubectl/completion/completion-script.ts";
+import { kubectlScript } from "../../src/client/completion/completion-script.ts";
 
 /** A form of the command-line client. */
 export interface CliForm {

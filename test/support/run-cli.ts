@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { inject } from "vitest";
-import { clientProgram } from "../../src/cli/kubectl/actions.ts";
+import { clientProgram } from "../../src/client/actions.ts";
 import { runCommandLine } from "../../src/cli/command-line.ts";
-import { programName } from "../../src/cli/kubectl/help.ts";
-import type { Terminal } from "../../src/cli/kubectl/terminal.ts";
+import { programName } from "../../src/client/help.ts";
+import type { Terminal } from "../../src/client/terminal.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { Environment } from "../../src/runtime/options.ts";
 import type { CliForm } from "./cli-form.ts";

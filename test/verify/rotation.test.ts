@@ -7,7 +7,7 @@ import { ownObjects } from "../../src/api/names.ts";
 import { keyOf } from "../../src/api/object.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { rotateSigningKey } from "../../src/cli/kubectl/admin/rotate-signing-key.ts";
+import { rotateSigningKey } from "../../src/client/admin/rotate-signing-key.ts";
 import { type Assembly, assembleController } from "../../src/controllers/assemble.ts";
 import { publishedKeyRoutes, publishedListRoutes } from "../../src/controllers/issuer-routes.ts";
 import { ListPolls } from "../../src/controllers/list-polls.ts";

@@ -2,7 +2,7 @@ import { type EndpointToken, parseEndpointToken } from "../../api/endpoint-token
 import type { Key, Metadata } from "../../api/object.ts";
 import type { ObservedAccessKey } from "../../api/owned-access-key.ts";
 import { resources } from "../../api/resources.ts";
-import { observeRequester } from "../../authn/requester-policies.ts";
+import { observeRequester } from "../../domain/requester/installed-policies.ts";
 import type { ResolvedKey } from "../../domain/access-key/key-state.ts";
 import {
   planEndpointToken,

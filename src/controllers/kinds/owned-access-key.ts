@@ -6,7 +6,7 @@ import { parseLatchkeyMetadata } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import { type ObservedRole, parseRole } from "../../api/role.ts";
 import { accessKeyCodec } from "../../authn/access-key-codec.ts";
-import { keyIndexers, keyIndexes } from "../../authn/key-resolver.ts";
+import { keyIndexers, keyIndexes } from "../../domain/access-key/key-resolver.ts";
 import { connectorDataRef } from "../../domain/access-key/connector-data.ts";
 import { keyIndexOf } from "../../domain/access-key/key-digest.ts";
 import {

@@ -4,7 +4,7 @@ import type { ObservedAccessKey } from "../../api/owned-access-key.ts";
 import { resources } from "../../api/resources.ts";
 import type { Result } from "../../api/result.ts";
 import type { ObservedRoleBinding, GrantedKind, GrantedObject, GrantRole } from "../../api/role.ts";
-import { policiesInstalledAt } from "../../authn/requester-policies.ts";
+import { policiesInstalledAt } from "../../domain/requester/installed-policies.ts";
 import {
   grantKey,
   grantedNames,

@@ -1,5 +1,7 @@
+import type { ReviewedRequest } from "../../api/access-review.ts";
 import type { ResourceScope } from "../../api/discovery.ts";
 import { group as ownGroup } from "../../api/names.ts";
+import type { RequestLocation, ScopedRequest } from "./scoped-request.ts";
 
 /**
  * Cluster-scoped resources, by API group, that exist only in authorization and that no API server
@@ -22,4 +24,16 @@ export function authorizationOnlyScope(
   // Constrained impersonation of service accounts.
   if (group === "authentication.k8s.io" && resource === "serviceaccounts") return "Namespaced";
   return clusterWide.get(group)?.includes(resource) === true ? "Cluster" : undefined;
+}
+
+/** A request at its location; `known` is the scope of its resource, if discovery knows it. */
+export function locatedRequest(
+  request: ReviewedRequest,
+  location: RequestLocation,
+  known: ResourceScope | undefined,
+): ScopedRequest {
+  if (request.kind === "path") return { ...request, ...location };
+  const { group, resource } = request;
+  const resourceScope = known ?? authorizationOnlyScope(group, resource) ?? "Unknown";
+  return { ...request, ...location, resourceScope };
 }

@@ -2,7 +2,7 @@ import { parse } from "dotenv";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { annotations } from "../../../src/api/names.ts";
-import { parseEnvFile } from "../../../src/cli/kubectl/secrets/env-file.ts";
+import { parseEnvFile } from "../../../src/client/secrets/env-file.ts";
 import {
   syncFormatOf,
   typeOf,

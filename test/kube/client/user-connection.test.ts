@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { SecretText } from "../../../src/api/secret-text.ts";
 import { bodyForUser } from "../../../src/kube/client/response-body.ts";
 import { connectUser, warningsIn } from "../../../src/kube/client/user-connection.ts";
-import { fakeChoice } from "../../cli/kubectl/fake-cluster.ts";
+import { fakeChoice } from "../../client/fake-cluster.ts";
 import { type EndlessBody, mostBuffered, writeEndlessly } from "../../support/endless-body.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { endServer, KeptSockets, listenLocally } from "../../support/local-server.ts";

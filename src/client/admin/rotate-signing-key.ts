@@ -1,0 +1,103 @@
+import { annotations, ownObjects } from "../../api/names.ts";
+import { resources } from "../../api/resources.ts";
+import { mostSigningKeys, publishedBeforeMs } from "../../domain/endpoint-token/key-rotation.ts";
+import { timestamp } from "../../domain/plan/conditions.ts";
+import type { Client } from "../../kube/client/client.ts";
+import { isKubeError } from "../../kube/client/kube-error.ts";
+import type { PassiveClock } from "../../runtime/clock.ts";
+import {
+  dataWithNewEpoch,
+  isRotationRequested,
+  type ObservedSigningKeys,
+  parseSigningKeys,
+} from "../../tokens/signing-keys.ts";
+import { notFound } from "../failure.ts";
+
+/** Dependencies of {@link rotateSigningKey}. */
+interface RotateSigningKeyDeps {
+  readonly client: Pick<Client, "get" | "patch">;
+  readonly clock: PassiveClock;
+  readonly print: (text: string) => void;
+}
+
+/** Where the signing keys are, and whether the list of revoked tokens gets a new epoch. */
+interface RotateSigningKeyOptions {
+  readonly namespace: string;
+  readonly newEpoch: boolean;
+}
+
+/** The controller writes the Secret, too; it seldom does so twice in a row. */
+const mostTries = 5;
+
+/**
+ * Asks the controller for a new signing key, by an annotation of their Secret, raises the epoch of
+ * the list of revoked tokens if `newEpoch` is set, and prints what follows. A request that
+ * conflicts with another write is decided again. Throws a UsageError if the Secret does not exist,
+ * and a SigningKeysError if it is invalid.
+ */
+export async function rotateSigningKey(
+  options: RotateSigningKeyOptions,
+  deps: RotateSigningKeyDeps,
+): Promise<void> {
+  for (let left = mostTries; ; left -= 1) {
+    try {
+      return printResult(options, { ...deps, ...(await request(options, deps)) });
+    } catch (error) {
+      if (left === 1 || !isKubeError(error, "Conflict")) throw error;
+    }
+  }
+}
+
+/** What was seen before the request. */
+interface Seen {
+  readonly found: ObservedSigningKeys;
+  /** Whether a rotation was requested already. */
+  readonly isRequested: boolean;
+}
+
+async function request(
+  { namespace, newEpoch }: RotateSigningKeyOptions,
+  { client, clock }: RotateSigningKeyDeps,
+): Promise<Seen> {
+  const ref = { namespace, name: ownObjects.signingKeys };
+  const found = parseSigningKeys(
+    await client
+      .get(resources.secrets, ref)
+      .catch(
+        notFound(
+          `Secret "${namespace}/${ref.name}" does not exist; ` +
+            "start latchkey controller, which creates it, or set the namespace of Latchkey",
+        ),
+      ),
+  );
+  const isRequested = isRotationRequested(found);
+  const { uid, resourceVersion } = found.metadata;
+  const requested = { annotations: { [annotations.rotateSigningKey]: timestamp(clock.now()) } };
+  const body = {
+    metadata: { uid, resourceVersion, ...(isRequested ? {} : requested) },
+    ...(newEpoch ? { data: dataWithNewEpoch(found, clock.now()) } : {}),
+  };
+  if (newEpoch || !isRequested) await client.patch(resources.secrets, ref, { body });
+  return { found, isRequested };
+}
+
+function printResult(
+  { newEpoch }: RotateSigningKeyOptions,
+  { found, isRequested, print }: Seen & Pick<RotateSigningKeyDeps, "print">,
+): void {
+  if (newEpoch) print("The list of revoked tokens has a new epoch.\n");
+  if (isRequested) return print(`A new signing key is already requested.\n`);
+  const next = found.keys.find(({ state }) => state === "next");
+  print(
+    next === undefined
+      ? "Requested. The controller publishes a new signing key, and signs with it after " +
+          `${publishedBeforeMs / 1000} seconds.\n`
+      : `Requested. The key ${next.kid} is published already and signs first; ` +
+          `then the controller publishes a new one.\n`,
+  );
+  if (found.keys.length >= mostSigningKeys)
+    print(
+      `There are ${found.keys.length} signing keys: ` +
+        `the controller publishes a new one when the tokens of the oldest have expired.\n`,
+    );
+}

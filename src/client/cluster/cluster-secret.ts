@@ -1,0 +1,78 @@
+import { annotations, labels } from "../../api/names.ts";
+import type { Metadata } from "../../api/object.ts";
+import { parseLatchkeyMetadata } from "../../api/parse.ts";
+import { resources } from "../../api/resources.ts";
+import { clustersNamespace } from "../../domain/gateway/connected-cluster.ts";
+import { secretsByCluster } from "../../domain/outbox/connected-clusters.ts";
+import {
+  clusterSecretObject,
+  clustersNamespaceObject,
+} from "../../domain/outbox/outbox-objects.ts";
+import { type Cluster, preconditions } from "../connection/cluster.ts";
+import { existing, type Readable, readWith } from "../missing-right.ts";
+import type { Terminal } from "../terminal.ts";
+import { ensureObject } from "./ensure-object.ts";
+
+const namespace = clustersNamespace;
+const { secrets } = resources;
+
+/** The metadata of the Secrets that connect clusters: of one name, or of all without it. */
+export async function clusterSecrets(
+  { select }: Pick<Cluster, "select">,
+  cluster?: string,
+): Promise<readonly Metadata[]> {
+  const labelSelector = cluster === undefined ? labels.cluster : `${labels.cluster}=${cluster}`;
+  const found = await select({ resource: secrets, namespace, labelSelector, metadataOnly: true });
+  return found.map(parseLatchkeyMetadata);
+}
+
+/** The same of all of them, for a user who may not list them. */
+export function readClusterSecrets(cluster: Cluster): Promise<Readable<readonly Metadata[]>> {
+  const right = { verb: "list", resource: secrets, namespace } as const;
+  return readWith(right, () => clusterSecrets(cluster), []);
+}
+
+/** What {@link ensureClusterSecret} reads and writes with. */
+interface SecretDeps {
+  readonly cluster: Cluster;
+  readonly terminal: Pick<Terminal, "say">;
+}
+
+/**
+ * The Secret that connects a cluster, which is created if there is none; its list of projects
+ * becomes `projects`, unless that is undefined.
+ */
+export async function ensureClusterSecret(
+  { name, projects }: { readonly name: string; readonly projects: string | undefined },
+  found: Metadata | undefined,
+  { cluster, terminal }: SecretDeps,
+): Promise<Metadata> {
+  if (found === undefined) {
+    await ensureObject(clustersNamespaceObject, cluster);
+    const { manifest } = clusterSecretObject(name, projects);
+    const created = await cluster.create(secrets, manifest);
+    terminal.say(`Secret "${namespace}/${name}" is created`);
+    return parseLatchkeyMetadata(created);
+  }
+  if (projects === undefined || found.annotations[annotations.projects] === projects) return found;
+  const marks = { [annotations.projects]: projects };
+  const metadata = { ...preconditions({ metadata: found }), annotations: marks };
+  const ref = { namespace, name: found.name };
+  const stored = await cluster.patch(secrets, ref, { body: { metadata } });
+  terminal.say(`Secret "${namespace}/${found.name}" has other projects`);
+  return parseLatchkeyMetadata(stored);
+}
+
+/** The Secret that counts of those with the name of a cluster. */
+export function secretOf(found: readonly Metadata[], cluster: string): Metadata | undefined {
+  return secretsByCluster(found).get(cluster);
+}
+
+/** The metadata of a namespace; undefined if it does not exist. */
+export async function namespaceNamed(
+  name: string,
+  { getMetadata }: Pick<Cluster, "getMetadata">,
+): Promise<Metadata | undefined> {
+  const raw = await existing(() => getMetadata(resources.namespaces, { name }));
+  return raw === undefined ? undefined : parseLatchkeyMetadata(raw);
+}

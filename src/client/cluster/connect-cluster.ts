@@ -1,0 +1,190 @@
+import { annotations } from "../../api/names.ts";
+import type { Metadata } from "../../api/object.ts";
+import { kubeconfigKey } from "../../domain/gateway/connected-cluster.ts";
+import { connectedCluster, isOutboxOf } from "../../domain/outbox/connected-clusters.ts";
+import { outboxNamespace } from "../../domain/outbox/outbox-names.ts";
+import {
+  agentKeySpec,
+  agentNamespaceManifest,
+  centralSecretManifest,
+  outboxNamespaceObject,
+  outboxObjects,
+} from "../../domain/outbox/outbox-objects.ts";
+import type { ClusterInfo } from "../../kube/credentials/kubeconfig-credentials.ts";
+import { UsageError } from "../../runtime/config-values.ts";
+import type { Action, ConnectedCli, Flags } from "../cli.ts";
+import { kubeconfigContent } from "../connection/cluster-address.ts";
+import { exitCodes, Failure } from "../failure.ts";
+import { successorName } from "../keys/key-view.ts";
+import { makeKeyAs, newKeyObject } from "../keys/new-key.ts";
+import { endAfter } from "../keys/rotate-key.ts";
+import { yamlText } from "../output.ts";
+import { createPrivateFile } from "../private-files.ts";
+import { type AgentKey, agentKeys } from "./agent-keys.ts";
+import { centralServer, isLoopback, namedServer } from "./central-server.ts";
+import { clusterSecrets, ensureClusterSecret, namespaceNamed, secretOf } from "./cluster-secret.ts";
+import { requireConnect } from "./connect-right.ts";
+import { ensureObject } from "./ensure-object.ts";
+import { replaceAgent } from "./replace-agent.ts";
+
+type ConnectFlags = Flags<"clusterConnect">;
+
+/** `kubectl latchkey cluster connect`. */
+export const connectCluster: Action<"clusterConnect"> = async (
+  { flags, args: [name = ""] },
+  cli,
+) => {
+  const named = namedServer(flags);
+  const cluster = await cli.connect(flags);
+  const deps = { cluster, cli };
+  if (named === undefined && cluster.choice.insecureSkipTlsVerify)
+    throw new UsageError(
+      "the agent must check the certificate of the central cluster; set --central-server and " +
+        "--central-ca, or use a context with certificate-authority-data",
+    );
+  await requireConnect(name, cluster);
+  const server = named && (await centralServer(named, flags.latchkeyNamespace, cluster));
+  const found = secretOf(await clusterSecrets(cluster, name), name);
+  const namespace = await namespaceNamed(outboxNamespace(name), cluster);
+  refuseForeign(name, { found, namespace, replaces: flags.replace });
+  // Without this right, nothing is made that would have no key.
+  const keys = await agentKeys(name, cluster);
+  const { projects } = flags;
+  const { terminal } = cli;
+  const secret = await ensureClusterSecret({ name, projects }, found, { cluster, terminal });
+  await ensureOutbox(name, secret, deps);
+  if (flags.replace) await replaceAgent(name, deps);
+  if ((connectedCluster(secret)?.projects ?? []).length === 0)
+    terminal.say(`cluster "${name}" lets no project in; set --projects`);
+  return connectAgent(name, { flags, keys, server }, deps);
+};
+
+/** What exists under the names of a cluster. */
+interface Existing {
+  readonly found: Metadata | undefined;
+  readonly namespace: Metadata | undefined;
+  readonly replaces: boolean;
+}
+
+/** Throws a Failure if the namespace is not the outbox of this cluster, or will be none. */
+function refuseForeign(name: string, { found, namespace, replaces }: Existing): void {
+  if (namespace === undefined) return;
+  const place = `Namespace "${namespace.name}"`;
+  if (namespace.annotations[annotations.clusterUid] === undefined)
+    throw new Failure(
+      `${place} already exists and is not an outbox; it was not changed; ` +
+        "delete it, or give the cluster another name",
+    );
+  if (namespace.deletionTimestamp !== undefined)
+    throw new Failure(`${place} is being deleted; run this again when it is gone`);
+  if (!replaces && (found === undefined || !isOutboxOf(namespace, found)))
+    throw new Failure(
+      `${place} is the outbox of a cluster "${name}" that was connected before; ` +
+        `run kubectl latchkey cluster disconnect ${name}, or set --replace`,
+    );
+}
+
+/** Creates and repairs what an outbox consists of. */
+async function ensureOutbox(
+  name: string,
+  { uid }: Metadata,
+  { cluster, cli }: ConnectedCli,
+): Promise<void> {
+  const objects = [outboxNamespaceObject({ name, uid }), ...outboxObjects(name)];
+  const counts = new Map<string, number>();
+  for (const object of objects) {
+    const done = await ensureObject(object, cluster);
+    const what = `${object.manifest.kind} ${done}`;
+    if (done !== "unchanged") counts.set(what, (counts.get(what) ?? 0) + 1);
+  }
+  const changes = [...counts].map(([what, count]) => `${count} ${what}`);
+  cli.terminal.say(
+    `outbox "${outboxNamespace(name)}": ` +
+      (changes.length === 0 ? "nothing is missing" : changes.join(", ")),
+  );
+}
+
+/** What decides about the key of the agent. */
+interface AgentTerms {
+  readonly flags: ConnectFlags;
+  readonly keys: readonly AgentKey[];
+  readonly server: ClusterInfo | undefined;
+}
+
+/** Makes a key if there is none or another one is asked for, and prints the manifest. */
+async function connectAgent(
+  name: string,
+  { flags, keys, server }: AgentTerms,
+  { cluster, cli }: ConnectedCli,
+): Promise<number> {
+  const { agentNamespace: namespace = flags.latchkeyNamespace, ttl, rotateKey } = flags;
+  const current = keys.filter(({ isExpired }) => !isExpired);
+  if (current.length > 0 && !rotateKey) {
+    printManifest(yamlText(agentNamespaceManifest(namespace)), flags, cli);
+    sayKept(current, cli);
+    return exitCodes.done.code;
+  }
+  const base = outboxNamespace(name);
+  const keyName = keys.length === 0 ? base : successorName(base, cli.clock.now());
+  const spec = { ...agentKeySpec(name), ...(ttl === undefined ? {} : { ttl }) };
+  const used: ClusterInfo[] = [];
+  const textOf = (key: string, central: ClusterInfo): string => {
+    used.push(central);
+    return connectedManifest({ name, key, namespace }, central);
+  };
+  const code = await makeKeyAs(
+    { textOf: ({ key }, central) => textOf(key, central), server, option: "--central-server" },
+    newKeyObject(keyName, spec, cluster),
+    { ...flags, cluster, cli },
+  );
+  for (const central of used.filter(isLoopback))
+    cli.terminal.say(
+      `the manifest has the server ${central.server}, which only this machine reaches; ` +
+        "set --central-server and --rotate-key",
+    );
+  sayNext(flags, cli);
+  // Only a key that works may end those before it.
+  if (code === exitCodes.done.code)
+    for (const { object } of current) await endAfter(object, flags.overlap, { cluster, cli });
+  return code;
+}
+
+function printManifest(
+  text: string,
+  { outputFile }: ConnectFlags,
+  { terminal }: ConnectedCli["cli"],
+): void {
+  if (outputFile === undefined) terminal.print(text);
+  else createPrivateFile(outputFile, "--output-file").finish(text);
+}
+
+function sayKept(keys: readonly AgentKey[], { terminal }: ConnectedCli["cli"]): void {
+  for (const { name, problem } of keys)
+    terminal.say(
+      `OwnedAccessKey "${name}" exists${problem === undefined ? "" : ` (${problem})`}, ` +
+        "so the manifest has no key; set --rotate-key for another one",
+    );
+}
+
+function sayNext({ outputFile = "-" }: ConnectFlags, { terminal }: ConnectedCli["cli"]): void {
+  const apply = "kubectl --context=<connected cluster> apply --server-side";
+  terminal.say(`apply the manifest with ${apply} -f ${outputFile}`);
+  terminal.say(`then start the agent with ${apply} -k config/cluster-agent, or with the chart`);
+}
+
+/** Whose key is in a manifest, and where it goes. */
+interface ManifestTerms {
+  readonly name: string;
+  readonly key: string;
+  readonly namespace: string;
+}
+
+/** What a connected cluster needs before its agent: a namespace, and the kubeconfig. */
+function connectedManifest({ name, key, namespace }: ManifestTerms, central: ClusterInfo): string {
+  const kubeconfig = yamlText(kubeconfigContent("central", central, { token: key }));
+  const secret = centralSecretManifest(namespace, {
+    [kubeconfigKey]: Buffer.from(kubeconfig).toString("base64"),
+    "cluster-name": Buffer.from(name).toString("base64"),
+  });
+  return `${yamlText(agentNamespaceManifest(namespace))}---\n${yamlText(secret)}`;
+}

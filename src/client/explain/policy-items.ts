@@ -1,0 +1,59 @@
+import { requesterPolicies, sharePolicies } from "../../api/names.ts";
+import type { ReportItem } from "../../api/report.ts";
+import { readPolicy } from "../../policies/guarding-policies.ts";
+import {
+  type GuardingPolicy,
+  guardingPolicies,
+  policyDifference,
+  resourcesOf,
+} from "../../domain/policies/guarding-policies.ts";
+import { isKubeError } from "../../kube/client/kube-error.ts";
+import type { Cluster } from "../connection/cluster.ts";
+import { sentenceOf } from "../failure.ts";
+import { plainItem } from "../report.ts";
+
+/** What is so without a policy; these are shown although they are well. */
+const withoutPolicy: ReadonlyMap<string, string> = new Map([
+  [requesterPolicies.lock, "no key and no token becomes valid"],
+  [requesterPolicies.guard, "no key and no token becomes valid"],
+  [sharePolicies.projects, "all who may write SharedSecrets share them with every project"],
+  [sharePolicies.clusters, "all who may write SharedSecrets share them with every cluster"],
+  [sharePolicies.outboxes, "all who may write Secrets share them with every connected cluster"],
+]);
+
+/** What the policies of the cluster are; of most of them, only what is wrong. */
+export async function policyItems(
+  cluster: Cluster,
+  namespace: string,
+): Promise<readonly ReportItem[]> {
+  const items = await Promise.all(
+    guardingPolicies.map((policy) => policyItem(policy, { cluster, namespace })),
+  );
+  return items.filter(
+    ({ object, state }) => state === "problem" || withoutPolicy.has(object.name ?? ""),
+  );
+}
+
+async function policyItem(
+  policy: GuardingPolicy,
+  { cluster, namespace }: { readonly cluster: Cluster; readonly namespace: string },
+): Promise<ReportItem> {
+  const object = { kind: resourcesOf(policy)[0].kind, name: policy.name };
+  try {
+    const observed = await readPolicy(policy, cluster);
+    const difference = policyDifference(policy, observed, { namespace, isCentral: true });
+    if (difference === undefined) return plainItem(object, ["ok", "Found"], "The policy exists.");
+    if (observed.policy !== undefined)
+      return plainItem(
+        object,
+        ["problem", "PolicyChanged"],
+        `${difference}, so it may allow more; apply config/policies of this version.`,
+      );
+    const consequence = withoutPolicy.get(policy.name) ?? "what it denies is allowed";
+    const message = `The policy does not exist, so ${consequence}; apply config/policies.`;
+    return plainItem(object, ["problem", "NotFound"], message);
+  } catch (error) {
+    if (!isKubeError(error, "Forbidden")) throw error;
+    return plainItem(object, ["unknown", "Forbidden"], sentenceOf(error));
+  }
+}

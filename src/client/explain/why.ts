@@ -1,0 +1,142 @@
+import { parseEndpointToken } from "../../api/endpoint-token.ts";
+import { keyOf } from "../../api/object.ts";
+import { resources } from "../../api/resources.ts";
+import { explainToken } from "../../domain/endpoint-token/explain-token.ts";
+import { reportObject } from "../../domain/report-object.ts";
+import { sourceItem } from "../../domain/sync/sync-report.ts";
+import { UsageError } from "../../runtime/config-values.ts";
+import { createDataDigest } from "../../tokens/data-digest.ts";
+import { observedSource } from "../../tokens/observed-data.ts";
+import type { Action, Flags } from "../cli.ts";
+import type { Cluster } from "../connection/cluster.ts";
+import { exitCodes, Failure } from "../failure.ts";
+import { rightText } from "../missing-right.ts";
+import { type AskedKind, parseAsked } from "./asked-kinds.ts";
+import { readLiveKey } from "./live-keys.ts";
+import { isWell, printReport, withMissing } from "../report.ts";
+import { readSyncObjects } from "./sync-objects.ts";
+import { clusterItems } from "./why-clusters.ts";
+import { keyItem, requestItems } from "./why-key.ts";
+import { secretItems } from "./why-secret.ts";
+import { sharedSecretItems } from "./why-shared-secret.ts";
+import { type WhyReport, whyText } from "./why-text.ts";
+
+type WhyFlags = Flags<"why">;
+
+/** What a question is about, and where it is asked. */
+interface Question {
+  readonly name: string;
+  readonly flags: WhyFlags;
+  /** The words after the object. */
+  readonly words: readonly string[];
+  readonly cluster: Cluster;
+  readonly now: number;
+}
+
+/** `kubectl latchkey why`. */
+export const why: Action<"why"> = async ({ flags, args: [word = "", ...words] }, cli) => {
+  const { kind, name } = parseAsked(word, "KIND/NAME");
+  if (words.length > 0 && kind !== "oak")
+    throw new UsageError("only an OwnedAccessKey can be asked about a request");
+  if (flags.cluster !== undefined && kind !== "shsec")
+    throw new UsageError("--cluster is only for a SharedSecret, as shsec/NAME");
+  if (words.length === 1)
+    throw new UsageError(`the resource of the request "${words[0]}" is missing`);
+  const cluster = await cli.connect(flags);
+  const report = await answers[kind]({ name, flags, words, cluster, now: cli.clock.now() });
+  printReport(withMissing(report), (paint) => whyText(report, paint), { ...flags, ...cli });
+  return isWell(report.found) || !flags.exitCode ? exitCodes.done.code : exitCodes.unhealthy.code;
+};
+
+const answers = {
+  secret: whySecret,
+  shsec: whySharedSecret,
+  oak: whyKey,
+  dcet: whyToken,
+} as const satisfies Readonly<Record<AskedKind, (question: Question) => Promise<WhyReport>>>;
+
+async function whySecret({ name, flags, cluster }: Question): Promise<WhyReport> {
+  const { namespace } = cluster.choice;
+  const { requireSyncFrom, copyKeys } = flags;
+  const target = { namespace, name };
+  const live = await readSyncObjects(cluster, {
+    secrets: target,
+    namespaces: [namespace],
+    requireSyncFrom,
+    copyKeys,
+  });
+  const found = secretItems(target, live);
+  const object = reportObject(resources.secrets.kind, target);
+  if (found.length > 0) return { object, found, missing: live.missing };
+  const hidden = live.missing.map(rightText);
+  if (hidden.length === 0)
+    throw new Failure(`no SharedSecret syncs to Secret "${keyOf(target)}"`, "notFound");
+  throw new Failure(
+    `no SharedSecret that you may read syncs to Secret "${keyOf(target)}"; ` +
+      `you do not have the rights ${hidden.join(", ")}`,
+    "notFound",
+  );
+}
+
+async function whySharedSecret({ name, flags, cluster, now }: Question): Promise<WhyReport> {
+  const { namespace } = cluster.choice;
+  const { requireSyncFrom, copyKeys, userPrefix: user, teamPrefix: team } = flags;
+  const raw = await cluster.get(resources.sharedSecrets, { namespace, name });
+  const asked = observedSource(raw, createDataDigest());
+  const object = reportObject(resources.sharedSecrets.kind, { namespace, name });
+  const there = { raw, source: asked, asked: flags.cluster };
+  const clusters = await clusterItems(there, { cluster, now });
+  if (flags.cluster !== undefined) {
+    const own = sourceItem(asked);
+    return { object, ...clusters, found: own === undefined ? clusters.found : [own] };
+  }
+  const live = await readSyncObjects(cluster, {
+    secrets: { name: asked.options.secretName },
+    namespaces: [namespace],
+    requireSyncFrom,
+    copyKeys,
+  });
+  const isAsked = ({ secret }: typeof asked): boolean =>
+    secret.metadata.uid === asked.secret.metadata.uid;
+  // The digests of one reading compare with each other only.
+  const source = live.snapshot.sharedSecrets.find(isAsked) ?? asked;
+  const prefixes = { user, team };
+  return {
+    object,
+    found: [...sharedSecretItems({ raw, source, prefixes }, live), ...clusters.found],
+    missing: [...live.missing, ...clusters.missing],
+  };
+}
+
+async function whyKey({ name, flags, words, cluster, now }: Question): Promise<WhyReport> {
+  const { latchkeyNamespace, maximumKeyTtl, userPrefix: user, teamPrefix: team } = flags;
+  const raw = await cluster.get(resources.ownedAccessKeys, { name });
+  const config = { namespace: latchkeyNamespace, maximumKeyTtl, prefixes: { user, team } };
+  const live = await readLiveKey(raw, config, cluster);
+  const own = keyItem(raw, live, now);
+  const [verb, resource, objectName] = words;
+  const asked =
+    verb === undefined || resource === undefined
+      ? { found: [], missing: [] }
+      : await requestItems(
+          {
+            verb,
+            resource,
+            name: objectName,
+            namespace: flags.allNamespaces ? undefined : cluster.choice.namespace,
+          },
+          live,
+          { cluster, now },
+        );
+  return {
+    object: own.object,
+    found: [own, ...asked.found],
+    missing: [...live.missing, ...asked.missing],
+  };
+}
+
+async function whyToken({ name, cluster }: Question): Promise<WhyReport> {
+  const raw = await cluster.get(resources.endpointTokens, { name });
+  const item = explainToken(parseEndpointToken(raw));
+  return { object: item.object, found: [item], missing: [] };
+}

@@ -1,0 +1,235 @@
+import { duration } from "../../runtime/config-values.ts";
+import type { Command } from "../../cli/command.ts";
+import {
+  dryRun,
+  newKeyOutput,
+  objectOutput,
+  resultOutput,
+  systemNamespace,
+} from "../connection/connection-options.ts";
+import { textOptions } from "../objects/text-options.ts";
+import { scopeOptions } from "./scope-options.ts";
+import { accessKeyName, someText, subjectName, switchOption } from "../option-values.ts";
+
+const keyName = {
+  name: "NAME",
+  help: "name of the OwnedAccessKey",
+  completes: "keys",
+  read: accessKeyName,
+} as const;
+
+/** How a new key is printed. */
+const newKeyOptions = {
+  outputFile: {
+    value: "<file>",
+    help: "new file for the key, with mode 0600, instead of the standard output",
+    completes: "files",
+    parse: someText,
+  },
+  ...newKeyOutput,
+  gateway: {
+    value: "<url>",
+    help:
+      "with --output: address of the gateway for the output, such as " +
+      "https://latchkey.example.com; if unset, the server of the context, " +
+      "or the address that the gateway publishes if that server does not accept the key",
+    parse: someText,
+  },
+  gatewayCa: {
+    value: "<file>",
+    help: "CA certificates of --gateway",
+    completes: "files",
+    parse: someText,
+  },
+  ...systemNamespace,
+} as const;
+
+/** Whom a key acts as. */
+const subjectOptions = {
+  user: { value: "<name>", help: "user that the key acts as", parse: subjectName },
+  team: { value: "<name>", help: "team that the key acts as", parse: subjectName },
+  subject: { value: "<name>", help: "username that the key acts as, verbatim", parse: subjectName },
+} as const;
+
+const readsKey = "It reads the key from the standard input, or asks for it on a terminal.";
+
+const madeHere =
+  "The key is made on this machine; the API server gets only a digest that is bound to the " +
+  "subject. The key is printed once, and cannot be read again.";
+
+/** Commands about access keys. */
+export const keyCommands = {
+  keysCreate: {
+    name: "keys create",
+    brief: "Create an access key and print it",
+    details: [
+      madeHere,
+      "Without --user, --team and --subject, the key acts as you.",
+      "-o kubeconfig and -o env also have the address and the CA of a server that accepts the " +
+        "key: that of the current context, or else the gateway.",
+    ],
+    arguments: [{ ...keyName, help: "name of the new OwnedAccessKey" }],
+    options: {
+      ...subjectOptions,
+      group: {
+        many: true,
+        value: "<name>",
+        help: "group of the key; repeat it for several",
+        parse: subjectName,
+      },
+      ttl: {
+        value: "<duration>",
+        help:
+          "lifetime, such as 30d, in seconds without a unit; " +
+          "without it the key does not expire",
+        parse: duration({ unit: 1, least: 1 }),
+      },
+      idle: switchOption({ help: "count --ttl from the last use of the key" }),
+      displayName: { value: "<text>", help: "name for people", parse: someText },
+      description: { value: "<text>", help: "what the key is for", parse: someText },
+      ...scopeOptions,
+      ...newKeyOptions,
+    },
+    connects: true,
+    examples: [
+      "kubectl latchkey keys create ci --ttl=30d --project=web --output-file=ci.key",
+      "kubectl latchkey keys create reader --user=alice --role=serviceCLI",
+      "kubectl latchkey keys create ci -o kubeconfig --context=gateway --output-file=ci.yaml",
+    ],
+  },
+  keysList: {
+    name: "keys list",
+    brief: "List the access keys that you may read",
+    details: [
+      "The columns tell whom a key acts as, who made it, and what its scope names. " +
+        "Without the right to list keys, these are the keys that you made.",
+    ],
+    arguments: [],
+    options: objectOutput,
+    connects: true,
+    examples: ["kubectl latchkey keys list"],
+  },
+  keysDescribe: {
+    name: "keys describe",
+    brief: "Print an access key with its state, scope and end, without the key itself",
+    arguments: [keyName],
+    options: resultOutput,
+    connects: true,
+    examples: ["kubectl latchkey keys describe ci"],
+  },
+  keysSet: {
+    name: "keys set",
+    brief: "Set the texts, the lifetime and the scope of an access key, which stays the same",
+    details: [
+      "The options of a scope replace the whole scope, also its rules.",
+      "You may always change the texts of a key that you made, and shorten its lifetime; " +
+        "every other change needs the rights patch and update.",
+      "If its spec changes at the same moment, nothing is stored, and the exit code is 1.",
+    ],
+    arguments: [keyName],
+    options: {
+      ttl: {
+        value: "<duration>",
+        help: "lifetime, such as 30d, in seconds without a unit; 0 is no end",
+        parse: duration({ unit: 1, least: 0 }),
+      },
+      ...textOptions,
+      ...scopeOptions,
+      clearScope: switchOption({
+        help: "remove the scope, so that the key has every right of its user",
+      }),
+      ...dryRun,
+    },
+    connects: true,
+    examples: [
+      "kubectl latchkey keys set ci --ttl=90d --description='Pipeline of the shop'",
+      "kubectl latchkey keys set ci --project=web --role=serviceCLI",
+    ],
+  },
+  keysDisable: {
+    name: "keys disable",
+    brief: "Disable an access key, which is invalid until it is enabled again",
+    details: ["You may always disable a key that you made; another key needs the right patch."],
+    arguments: [keyName],
+    options: {},
+    connects: true,
+    examples: ["kubectl latchkey keys disable ci"],
+  },
+  keysEnable: {
+    name: "keys enable",
+    brief: "Enable a disabled access key, which is then valid again",
+    details: ["It needs the rights patch and update, also on a key that you made."],
+    arguments: [keyName],
+    options: {},
+    connects: true,
+    examples: ["kubectl latchkey keys enable ci"],
+  },
+  keysDelete: {
+    name: "keys delete",
+    brief: "Delete access keys, which makes them invalid within seconds",
+    arguments: [{ ...keyName, many: true }],
+    options: dryRun,
+    connects: true,
+    examples: ["kubectl latchkey keys delete ci old-ci"],
+  },
+  keysRotate: {
+    name: "keys rotate",
+    brief: "Rotate an access key: create a successor, and end the old key after an overlap",
+    details: [
+      "The successor is called NAME-r and the time, and has the same spec; " +
+        "its lifetime starts afresh.",
+      "If you may not change the old key, the command prints how to end it.",
+      madeHere,
+    ],
+    arguments: [keyName],
+    options: {
+      overlap: {
+        value: "<duration>",
+        initial: "24h",
+        help: "time for which both keys are valid",
+        parse: duration({ unit: 1, least: 0 }),
+      },
+      ...newKeyOptions,
+    },
+    connects: true,
+    examples: ["kubectl latchkey keys rotate ci --overlap=1h --output-file=ci.key"],
+  },
+  keysTakeOver: {
+    name: "keys take-over",
+    brief: "Replace the key of an object that another requester made, and make it yours",
+    details: [
+      "It needs the rights patch and update on the object and impersonate for its identity. " +
+        "The former key is invalid within seconds.",
+      madeHere,
+    ],
+    arguments: [keyName],
+    options: newKeyOptions,
+    connects: true,
+    examples: ["kubectl latchkey keys take-over ci --output-file=ci.key"],
+  },
+  keysDigest: {
+    name: "keys digest",
+    brief: "Print the bound digest of a key, for spec.key of a manifest",
+    details: [
+      readsKey,
+      "The digest works only in an object for this user, team or subject, " +
+        "so a manifest in Git may contain it.",
+    ],
+    arguments: [],
+    options: subjectOptions,
+    connects: false,
+    examples: [
+      "openssl rand -base64 32 > ci.key",
+      "kubectl latchkey keys digest --user=alice < ci.key",
+    ],
+  },
+  keysTest: {
+    name: "keys test",
+    brief: "Test which user a key authenticates as at the server of the kubeconfig",
+    details: [readsKey],
+    arguments: [],
+    options: resultOutput,
+    connects: true,
+    examples: ["kubectl latchkey keys test < ci.key"],
+  },
+} as const satisfies Readonly<Record<string, Command>>;

@@ -1,0 +1,118 @@
+import { annotations } from "../../api/names.ts";
+import { parseOwnedAccessKeySpec } from "../../api/owned-access-key.ts";
+import {
+  isTrueAt,
+  numberAt,
+  parseMetadata,
+  recordAt,
+  stringAt,
+  stringMapAt,
+} from "../../api/parse.ts";
+import { boundSubjectOf } from "../../domain/access-key/key-digest.ts";
+import { instantOf, lifetimeStart } from "../../domain/lifetime.ts";
+import type { OwnColumns } from "../objects/listing.ts";
+import type { Described } from "../objects/object-actions.ts";
+import { endText } from "../output.ts";
+import { scopeText } from "./scope-options.ts";
+
+/** The columns of `keys list` about whom a key acts as, who made it, and what limits it. */
+export const keyColumns: OwnColumns = {
+  replaces: ["USER", "TEAM"],
+  names: ["SUBJECT", "REQUESTER", "SCOPE"],
+  cellsOf(object) {
+    const { metadata } = recordAt({ object }, "object");
+    const terms = parseOwnedAccessKeySpec(recordAt(object, "spec"));
+    return [
+      boundSubjectOf(terms) ?? "",
+      stringMapAt(metadata, "annotations")[annotations.requester] ?? "",
+      scopeText(terms.scope),
+    ];
+  },
+};
+
+/** The lines of `keys describe`. */
+export function keyLines(object: unknown): Described {
+  const metadata = recordAt(object, "metadata");
+  const spec = recordAt(object, "spec");
+  const status = recordAt(object, "status");
+  const since = isTrueAt(spec, "ttlAfterLastActivity") ? "after its last use" : undefined;
+  return [
+    ["Display name", stringAt(spec, "displayName")],
+    ["Description", stringAt(spec, "description")],
+    ["User", stringAt(spec, "user")],
+    ["Team", stringAt(spec, "team")],
+    ["Subject", stringAt(spec, "subject")],
+    ...requestLines(object, since),
+    ["Disabled", spec["disabled"] === true ? "yes" : "no"],
+    ["Last used", stringAt(status, "lastActivity") ?? "never"],
+    ["Key ID", stringAt(metadata, "uid")],
+  ];
+}
+
+/** The lines about what was asked for and until when it is valid, of a key or a token. */
+export function requestLines(object: unknown, since = "after its creation"): Described {
+  const metadata = recordAt(object, "metadata");
+  const spec = recordAt(object, "spec");
+  const ttl = numberAt(spec, "ttl") ?? 0;
+  const scope = "scope" in spec ? JSON.stringify(spec["scope"]) : "none, so it is not narrowed";
+  return [
+    ["Requester", stringMapAt(metadata, "annotations")[annotations.requester]],
+    ["Scope", scope],
+    ["Lifetime", ttl === 0 ? "no end" : `${ttl} seconds ${since}`],
+    ["Created", stringAt(metadata, "creationTimestamp")],
+    ["Expires", stringAt(recordAt(object, "status"), "expiresAt") ?? "never"],
+  ];
+}
+
+/**
+ * When a key ends, as the predicate of a sentence; `object` is undefined if it could not be read.
+ */
+export function keyEnd(spec: Readonly<Record<string, unknown>>, object: unknown): string {
+  return endText({
+    ttl: numberAt(spec, "ttl") ?? 0,
+    isIdle: isTrueAt(spec, "ttlAfterLastActivity"),
+    startsAt: object === undefined ? 0 : lifetimeStart(parseMetadata(object)),
+    endsAt: instantOf(stringAt(recordAt(object, "status"), "expiresAt")),
+  });
+}
+
+/**
+ * The name of a successor: that of the key without the suffix of an earlier rotation, and a time.
+ */
+export function successorName(name: string, now: number): string {
+  const time = new Date(now)
+    .toISOString()
+    .replaceAll(/[^0-9]/g, "")
+    .slice(2, 14);
+  return `${name.replace(/-r\d{12}$/, "")}-r${time}`;
+}
+
+/** The fields of a spec that a successor takes over: not what is secret, and not `disabled`. */
+export function successorSpec(
+  spec: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const kept = Object.entries(spec).filter(
+    ([field]) => !["key", "disabled", "oidcLogin", "identity", "identityRefresh"].includes(field),
+  );
+  return Object.fromEntries(kept);
+}
+
+/**
+ * The `ttl` with which a key ends after an overlap, in whole seconds from its start; undefined if
+ * it ends earlier anyway. Instants in milliseconds since the epoch, the overlap in seconds.
+ */
+export function endingTtl({
+  now,
+  overlap,
+  startsAt,
+  endsAt,
+}: {
+  readonly now: number;
+  readonly overlap: number;
+  readonly startsAt: number;
+  readonly endsAt: number | undefined;
+}): number | undefined {
+  const end = now + overlap * 1000;
+  if (endsAt !== undefined && endsAt <= end) return undefined;
+  return Math.max(1, Math.ceil((end - startsAt) / 1000));
+}

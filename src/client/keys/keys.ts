@@ -1,0 +1,157 @@
+import { parseOwnedAccessKeySpec } from "../../api/owned-access-key.ts";
+import { recordAt, stringAt } from "../../api/parse.ts";
+import { resources } from "../../api/resources.ts";
+import { SecretText } from "../../api/secret-text.ts";
+import { boundSubjectOf } from "../../domain/access-key/key-digest.ts";
+import { isKubeError } from "../../kube/client/kube-error.ts";
+import { UsageError } from "../../runtime/config-values.ts";
+import { boundDigest, presentedKey } from "../../tokens/access-key.ts";
+import type { Action, Flags } from "../cli.ts";
+import type { Cluster } from "../connection/cluster.ts";
+import { Failure, printable, sentenceOf } from "../failure.ts";
+import { keyColumns, keyLines } from "./key-view.ts";
+import { makeKey, newKeyObject } from "./new-key.ts";
+import { resultText } from "../output.ts";
+import { deleteOf, describeOf, listOf } from "../objects/object-actions.ts";
+import { scopeOf } from "./scope-options.ts";
+import type { Terminal } from "../terminal.ts";
+import { tryKey } from "./try-key.ts";
+
+const resource = resources.ownedAccessKeys;
+
+type CreateFlags = Flags<"keysCreate">;
+
+/** `kubectl latchkey keys create`. */
+export const createKey: Action<"keysCreate"> = async ({ flags, args: [name = ""] }, cli) => {
+  if (flags.idle && flags.ttl === undefined) throw new UsageError("--idle requires --ttl");
+  const cluster = await cli.connect(flags);
+  const spec = await specOf(flags, cluster);
+  return makeKey(newKeyObject(name, spec, cluster), flags, { cluster, cli });
+};
+
+async function specOf(
+  flags: CreateFlags,
+  cluster: Cluster,
+): Promise<Readonly<Record<string, unknown>>> {
+  const { group, ttl, idle, displayName, description } = flags;
+  const named = namedSubject(flags);
+  const scope = scopeOf(flags);
+  const optional = { displayName, description, ttl, scope };
+  return {
+    ...(named ?? { user: await ownName(cluster) }),
+    ...(group.length === 0 ? {} : { groups: group }),
+    ...(idle ? { ttlAfterLastActivity: true } : {}),
+    ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)),
+    type: "User",
+  };
+}
+
+/** The user, team or subject of the flags; undefined without one. */
+function namedSubject({
+  user,
+  team,
+  subject,
+}: Pick<CreateFlags, "user" | "team" | "subject">): Readonly<Record<string, string>> | undefined {
+  const named = Object.entries({ user, team, subject }).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  );
+  if (named.length > 1) throw new UsageError("set only one of --user, --team and --subject");
+  return named.length === 0 ? undefined : Object.fromEntries(named);
+}
+
+async function ownName({ review }: Cluster): Promise<string> {
+  const { userInfo } = await review(resources.selfReviews, {});
+  const name = stringAt(userInfo, "username") ?? "";
+  if (name !== "" && !name.includes(":")) return name;
+  throw new UsageError(
+    `you are "${name}", which may have a prefix; set --user, --team or --subject`,
+  );
+}
+
+/** `kubectl latchkey keys list`. */
+export const listKeys: Action<"keysList"> = listOf({ ...resource, ownColumns: keyColumns });
+
+/** `kubectl latchkey keys describe`. */
+export const describeKey: Action<"keysDescribe"> = describeOf(resource, keyLines);
+
+/** `kubectl latchkey keys disable`. */
+export const disableKey: Action<"keysDisable"> = async ({ flags, args: [name = ""] }, cli) => {
+  const cluster = await cli.connect(flags);
+  await cluster.patch(resource, { name }, { body: { spec: { disabled: true } } });
+  cli.terminal.say(`OwnedAccessKey "${name}" is disabled`);
+};
+
+/** `kubectl latchkey keys enable`. */
+export const enableKey: Action<"keysEnable"> = async ({ flags, args: [name = ""] }, cli) => {
+  const cluster = await cli.connect(flags);
+  await cluster.patch(resource, { name }, { body: { spec: { disabled: false } } });
+  cli.terminal.say(`OwnedAccessKey "${name}" is enabled`);
+};
+
+/** `kubectl latchkey keys delete`. */
+export const deleteKeys: Action<"keysDelete"> = deleteOf(resource);
+
+/** `kubectl latchkey keys take-over`. */
+export const takeOverKey: Action<"keysTakeOver"> = async ({ flags, args: [name = ""] }, cli) => {
+  const cluster = await cli.connect(flags);
+  const object = await cluster.get(resource, { name });
+  const { uid } = recordAt(object, "metadata");
+  const write = (key: string): Promise<unknown> =>
+    cluster.patch(resource, { name }, { body: { metadata: { uid }, spec: { key } } });
+  return makeKey({ spec: recordAt(object, "spec"), write }, flags, { cluster, cli });
+};
+
+/** `kubectl latchkey keys digest`. */
+export const printDigest: Action<"keysDigest"> = async ({ flags }, { terminal }) => {
+  const subject = boundSubjectOf(parseOwnedAccessKeySpec(namedSubject(flags) ?? {}));
+  if (subject === undefined) throw new UsageError("set --user, --team or --subject");
+  const key = new SecretText(await keyOf(terminal));
+  if (presentedKey(key) === undefined)
+    throw new UsageError(
+      "the input is not a key; a key has 16 to 512 characters from A-Z a-z 0-9 . _ ~ + / = -, " +
+        "and does not look like a digest",
+    );
+  terminal.print(`${boundDigest(key, subject)}\n`);
+};
+
+/** The key in the standard input, or from the terminal. */
+async function keyOf(terminal: Terminal): Promise<string> {
+  const typed = terminal.isInput
+    ? await terminal.askSecret("Key: ")
+    : (await terminal.readInput()).toString("utf8");
+  return typed.trim();
+}
+
+/** `kubectl latchkey keys test`. */
+export const testKey: Action<"keysTest"> = async ({ flags }, cli) => {
+  const { terminal } = cli;
+  const token = await keyOf(terminal);
+  // A header cannot hold it otherwise.
+  if (!/^[\x21-\x7e]{1,4096}$/.test(token)) throw new UsageError("the input is not a key");
+  const trial = await tryKey(token, flags, cli);
+  if (trial.kind === "unknown")
+    throw new Failure(
+      "the server does not accept this key: it is unknown, disabled or expired, " +
+        "or the server does not know Latchkey's keys",
+    );
+  if (trial.kind === "refused")
+    throw new Failure(`the server does not accept this key any more: ${trial.why}`);
+  const { userInfo } = trial;
+  terminal.print(
+    resultText(flags.output, userInfo, () => {
+      const extra = recordAt(userInfo, "extra");
+      const rows = [
+        ["Username", stringAt(userInfo, "username") ?? ""],
+        ["Groups", JSON.stringify(recordAt({ userInfo }, "userInfo")["groups"] ?? [])],
+        ...Object.entries(extra).map(([name, values]) => [name, JSON.stringify(values)]),
+      ];
+      return rows.map(([name, value = ""]) => `${printable(`${name}: ${value}`)}\n`).join("");
+    }),
+  );
+};
+
+/** A sentence about a refused step that the user can do without. */
+export function refusedSentence(error: unknown): string {
+  if (isKubeError(error, "Forbidden", "Invalid")) return sentenceOf(error);
+  throw error;
+}

@@ -1,0 +1,62 @@
+import { parseOwnedAccessKeySpec } from "../../api/owned-access-key.ts";
+import { recordAt } from "../../api/parse.ts";
+import { resources } from "../../api/resources.ts";
+import { UsageError } from "../../runtime/config-values.ts";
+import type { Action, Flags } from "../cli.ts";
+import { patchAsRead } from "../objects/patch-as-read.ts";
+import { textsOf } from "../objects/text-options.ts";
+import { keyEnd } from "./key-view.ts";
+import { scopeOf, scopeText } from "./scope-options.ts";
+
+const resource = resources.ownedAccessKeys;
+
+/** `kubectl latchkey keys set`. */
+export const setKey: Action<"keysSet"> = async ({ flags, args: [name = ""] }, cli) => {
+  const change = changeOf(flags);
+  const cluster = await cli.connect(flags);
+  const dryRun = flags.dryRun === "server";
+  const before = await cluster.get(resource, { name });
+  const spec = { ...change, ...scopePatch(change, recordAt(before, "spec")) };
+  const stored = await patchAsRead(resource, before, { spec, dryRun }, cluster);
+  const after = recordAt(stored, "spec");
+  const say = (sentence: string) =>
+    cli.terminal.say(`OwnedAccessKey "${name}" ${sentence}${dryRun ? " (dry run)" : ""}`);
+  const texts = Object.keys(textsOf(flags));
+  if (texts.length > 0) say(`has another ${texts.join(" and ")}`);
+  if ("ttl" in change) say(keyEnd(after, undefined));
+  if ("scope" in change)
+    say(
+      `has another scope: ${shownScope(after)}, instead of ${shownScope(recordAt(before, "spec"))}`,
+    );
+};
+
+/** The fields of a spec that flags set; null removes one. */
+type SpecChange = Readonly<Record<string, unknown>>;
+
+function changeOf(flags: Flags<"keysSet">): SpecChange {
+  const { ttl } = flags;
+  const scope = scopeOf(flags);
+  if (flags.clearScope && scope !== undefined)
+    throw new UsageError("--clear-scope cannot be combined with the options of a scope");
+  const fields = Object.entries({
+    ...textsOf(flags),
+    ttl,
+    scope: flags.clearScope ? null : scope,
+  }).filter(([, value]) => value !== undefined);
+  if (fields.length > 0) return Object.fromEntries(fields);
+  throw new UsageError(
+    "nothing is set; set --display-name, --description, --ttl, --clear-scope " +
+      "or the options of a scope",
+  );
+}
+
+/** A merge patch keeps the fields that it does not name, and a scope is replaced as a whole. */
+function scopePatch({ scope }: SpecChange, before: SpecChange): SpecChange {
+  if (scope === undefined || scope === null) return {};
+  const former = Object.keys(recordAt(before, "scope")).map((field) => [field, null] as const);
+  return { scope: { ...Object.fromEntries(former), ...recordAt({ scope }, "scope") } };
+}
+
+function shownScope(spec: SpecChange): string {
+  return scopeText(parseOwnedAccessKeySpec(spec).scope);
+}

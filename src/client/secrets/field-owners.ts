@@ -1,0 +1,44 @@
+import { cliFieldManager } from "../../api/names.ts";
+import { listAt, recordAt, stringAt } from "../../api/parse.ts";
+
+const lastApplied = "f:kubectl.kubernetes.io/last-applied-configuration";
+
+/**
+ * Warns about each field manager that applies one of these data keys from files, such as Argo CD:
+ * its next apply undoes a change by the client. `object` is the SharedSecret before the change
+ * (Kubernetes, Server-Side Apply, "Field management").
+ */
+export function applierWarnings(object: unknown, keys: readonly string[]): readonly string[] {
+  const entries = listAt(recordAt(object, "metadata"), "managedFields");
+  return entries.flatMap((entry) => {
+    const manager = stringAt(entry, "manager") ?? "";
+    const fields = recordAt(entry, "fieldsV1");
+    const data = recordAt(recordAt(fields, "f:spec"), "f:data");
+    const owned = keys.filter((key) => `f:${key}` in data);
+    if (!applies(entry, fields) || manager === cliFieldManager || owned.length === 0) return [];
+    return [
+      `warning: field manager "${manager}" applies ${owned.join(", ")} from its files: ` +
+        "its next apply sets the former value again, or fails with a conflict; " +
+        "change the value in those files, or take the data key out of them",
+    ];
+  });
+}
+
+/** Server-side apply, or client-side apply, which keeps an annotation. */
+function applies(entry: unknown, fields: unknown): boolean {
+  const annotations = recordAt(recordAt(fields, "f:metadata"), "f:annotations");
+  return stringAt(entry, "operation") === "Apply" || lastApplied in annotations;
+}
+
+/**
+ * What to do about the message of an apply whose fields other field managers own; undefined for
+ * another message.
+ */
+export function conflictAdvice(message: string): string | undefined {
+  if (!message.startsWith("Apply failed with ")) return undefined;
+  const isOurs = message.includes(`"${cliFieldManager}"`);
+  const owner = isOurs
+    ? `a user set a value with kubectl latchkey, whose field manager is ${cliFieldManager}`
+    : "the field manager that the message names has set the field";
+  return `${owner}; leave the field out of the file, or take it over with --force-conflicts`;
+}

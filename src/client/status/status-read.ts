@@ -1,0 +1,151 @@
+import { annotations, labels } from "../../api/names.ts";
+import type { Metadata } from "../../api/object.ts";
+import { parseLatchkeyMetadata, recordAt, stringMapAt } from "../../api/parse.ts";
+import type { ReportItem, ReportObject } from "../../api/report.ts";
+import { type Resource, resources } from "../../api/resources.ts";
+import type { ObservedCluster } from "../../domain/outbox/cluster-overview.ts";
+import { clusterList } from "../../domain/sync/option-items.ts";
+import type { PassiveClock } from "../../runtime/clock.ts";
+import { clusterItem } from "../cluster/cluster-item.ts";
+import { readNamedClusters } from "../cluster/read-clusters.ts";
+import type { Cluster } from "../connection/cluster.ts";
+import { policyItems } from "../explain/policy-items.ts";
+import { plainItem } from "../report.ts";
+import { type Readable, readWith, rightText } from "../missing-right.ts";
+import { findObjects } from "../objects/find-objects.ts";
+import { readableByName } from "../objects/listing.ts";
+import {
+  lifetimeStatus,
+  type LifetimeStatus,
+  sourceStatus,
+  type StatusReport,
+} from "./status-report.ts";
+
+/** What a report is about. */
+export interface StatusSelection {
+  /** Undefined for all namespaces. */
+  readonly namespace: string | undefined;
+  /** Seconds to the end of a key that count as soon. */
+  readonly endsWithin: number;
+}
+
+/** Reads the items of policies that are not those of Latchkey. */
+export type ReadPolicies = (cluster: Cluster) => Promise<readonly ReportItem[]>;
+
+const policiesEveryMs = 60_000;
+
+/** Reads policies of the Latchkey in this namespace, at most once a minute: there are many. */
+export function policyReader(namespace: string, clock: PassiveClock): ReadPolicies {
+  let last: { readonly readAt: number; readonly found: readonly ReportItem[] } | undefined;
+  return async (cluster) => {
+    const now = clock.monotonic();
+    if (last === undefined || now - last.readAt >= policiesEveryMs) {
+      const found = await policyItems(cluster, namespace);
+      last = { readAt: now, found: found.filter(({ state }) => state === "problem") };
+    }
+    return last.found;
+  };
+}
+
+/** Dependencies of {@link readStatus}. */
+interface StatusDeps {
+  readonly cluster: Cluster;
+  readonly clock: PassiveClock;
+  readonly policies: ReadPolicies;
+}
+
+/** Reads the objects that the user may read; the report says what is left out. */
+export async function readStatus(
+  { namespace, endsWithin }: StatusSelection,
+  { cluster, clock, policies }: StatusDeps,
+): Promise<StatusReport> {
+  const notVisible: ReportItem[] = [];
+  const hide = (object: ReportObject, message: string): void =>
+    void notVisible.push(plainItem(object, ["unknown", "Forbidden"], message));
+  const read = (resource: Resource, place?: string) =>
+    readVisible({ resource, namespace: place }, cluster, (message) =>
+      hide({ kind: resource.kind, namespace: place }, message),
+    );
+  const { ownedAccessKeys, endpointTokens } = resources;
+  const sources = await read(resources.sharedSecrets, namespace);
+  const keys = await read(ownedAccessKeys);
+  const tokens = await read(endpointTokens);
+  const copies = sources.length === 0 ? new Map() : await copiesByUid(cluster);
+  if (copies === undefined)
+    hide(
+      { kind: resources.secrets.kind },
+      "you may not list Secrets in all namespaces, so targets are counted, not named",
+    );
+  const now = clock.now();
+  const clusters = await clustersOf(sources, cluster);
+  for (const right of clusters.missing)
+    hide(
+      { kind: right.resource.kind, namespace: right.namespace, name: right.name },
+      `you may not ${rightText(right)}, so connected clusters are not shown`,
+    );
+  const lifetimes = (resource: Resource, found: readonly unknown[], soon: number) =>
+    byEnd(found.map((raw) => lifetimeStatus(resource, raw, { now, endsWithin: soon })));
+  return {
+    sharedSecrets: sources.map((raw) => sourceStatus(raw, copies)),
+    keys: lifetimes(ownedAccessKeys, keys, endsWithin).filter(({ state }) => state !== "ok"),
+    // Most tokens live for less than what is soon for a key.
+    tokens: lifetimes(endpointTokens, tokens, 0),
+    clusters: clusters.found.map((observed) => clusterItem(observed, now)),
+    policies: await policies(cluster),
+    notVisible,
+  };
+}
+
+/** The connected clusters that SharedSecrets name; none is read if none is named. */
+function clustersOf(
+  sources: readonly unknown[],
+  cluster: Cluster,
+): Promise<Readable<readonly ObservedCluster[]>> {
+  const names = sources.flatMap((raw) => {
+    const marks = stringMapAt(recordAt(raw, "metadata"), "annotations");
+    const list = clusterList(marks[annotations.syncToClusters]);
+    return list.kind === "entries" ? list.entries : [];
+  });
+  return names.length === 0
+    ? Promise.resolve({ found: [], missing: [] })
+    : readNamedClusters(names, cluster);
+}
+
+async function readVisible(
+  wanted: { readonly resource: Resource; readonly namespace: string | undefined },
+  cluster: Cluster,
+  say: (note: string) => void,
+): Promise<readonly unknown[]> {
+  const { resource } = wanted;
+  const found = await findObjects(wanted, { cluster, terminal: { say } });
+  return found.kind === "list"
+    ? cluster.list(resource, found.namespace)
+    : readableByName(cluster, resource, found.refs);
+}
+
+/** Without those that have expired: what is not ready first, then what ends first. */
+function byEnd(found: readonly LifetimeStatus[]): readonly LifetimeStatus[] {
+  const rank = ({ state, endsIn = Infinity }: LifetimeStatus): number =>
+    state === "problem" ? -Infinity : endsIn;
+  return found
+    .filter(({ reason }) => reason !== "Expired")
+    .toSorted((one, other) => (rank(one) < rank(other) ? -1 : Number(rank(one) > rank(other))));
+}
+
+/**
+ * The metadata of the copies of all SharedSecrets by the uid of their source; undefined if the user
+ * may not list Secrets of all namespaces.
+ */
+async function copiesByUid({
+  select,
+}: Cluster): Promise<ReadonlyMap<string, readonly Metadata[]> | undefined> {
+  const resource = resources.secrets;
+  const { found, missing } = await readWith(
+    { verb: "list", resource },
+    () => select({ resource, labelSelector: labels.sourceUid, metadataOnly: true }),
+    [],
+  );
+  if (missing.length > 0) return undefined;
+  const copies = found.map(parseLatchkeyMetadata);
+  return Map.groupBy(copies, (copy) => copy.labels[labels.sourceUid] ?? "");
+}
