@@ -36,3 +36,16 @@ test("CONTRIBUTING.md names only files and directories that exist", () => {
   expect(named.length).toBeGreaterThan(40);
   expect(named.filter((path) => !existsSync(join(repository, path)))).toEqual([]);
 });
+
+test("CONTRIBUTING.md quotes lines that exist", () => {
+  const [, section = ""] = page.split("## A way in\n");
+  const [wayIn = ""] = section.split("\n## ");
+  const sources = files
+    .filter((path) => wayIn.includes(`\`${path}\``) || path.startsWith("test/specification/"))
+    .map((path) => readFileSync(join(repository, path), "utf8"));
+  const lines = [...wayIn.matchAll(/```ts\n([^]*?)```/g)].flatMap(([, block = ""]) =>
+    block.split("\n").map((line) => line.trim()),
+  );
+  expect(lines.length).toBeGreaterThan(10);
+  expect(lines.filter((line) => !sources.some((text) => text.includes(line)))).toEqual([]);
+});

@@ -49,11 +49,15 @@ describe.skipIf(skip).concurrent("kubectl latchkey why names the object and the 
       return true;
     };
     await eventually(answers, { what: reason });
-    const { stdout, code } = await runCli(["why", ...args]);
-    expect(code).toBe(0);
-    expect(stdout).toContain("PROBLEM");
-    expect(stdout).toContain(field);
-    expect(stdout).not.toContain(secretValue);
+    const shown = async () => {
+      const { stdout, stderr, code } = await runCli(["why", ...args]);
+      expect(stdout).not.toContain(secretValue);
+      expect({ code, stderr }).toMatchObject({ code: 0 });
+      expect(stdout).toContain("PROBLEM");
+      expect(stdout).toContain(field);
+      return true;
+    };
+    await eventually(shown, { what: "the table" });
   });
 });
 
