@@ -1,11 +1,8 @@
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/support/longest-first.ts";
 
-/**
- * Tests on a cluster mostly wait, so there are more workers than the two cores of a small machine;
- * each loads its modules anew, so there are not many more. All projects must have the same number.
- */
-const maxWorkers = 6;
+/** Tests on a cluster mostly wait, so there are more workers than the two cores of a small machine. */
+const maxWorkers = 8;
 
 /** Files of a worker share its modules: their import takes longer than most tests. */
 const isolate = false;
