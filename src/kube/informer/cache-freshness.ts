@@ -18,6 +18,8 @@ export class CacheFreshness {
   #listedAt = -Infinity;
   #discards = 0;
   #needsList = false;
+  readonly #synced = Promise.withResolvers<void>();
+  #isSynced = false;
   #pending: { readonly openedAt: number; cancel: () => void } | undefined;
 
   constructor(clock: Clock, freshForMs: number) {
@@ -32,6 +34,16 @@ export class CacheFreshness {
     return this.#provenAt;
   }
 
+  /** Resolves once the store was filled: by a list, or because there is nothing to list. */
+  get synced(): Promise<void> {
+    return this.#synced.promise;
+  }
+
+  /** Whether the store was filled. */
+  get isSynced(): boolean {
+    return this.#isSynced;
+  }
+
   /** Whether only a list proves the store. */
   get needsList(): boolean {
     return this.#needsList;
@@ -44,6 +56,7 @@ export class CacheFreshness {
 
   /** The store contains what existed at `startedAt`, after so many {@link discards}. */
   listed(startedAt: number, discards: number): void {
+    this.#filled();
     if (discards !== this.#discards) return;
     this.#listedAt = startedAt;
     this.#needsList = false;
@@ -59,6 +72,7 @@ export class CacheFreshness {
 
   /** A response of the API server proves the store without a watch. */
   answered(): void {
+    this.#filled();
     this.#provenAt = this.#clock.monotonic();
     this.#needsList = false;
   }
@@ -81,6 +95,11 @@ export class CacheFreshness {
   ended(): void {
     this.#pending?.cancel();
     this.#pending = undefined;
+  }
+
+  #filled(): void {
+    this.#isSynced = true;
+    this.#synced.resolve();
   }
 
   #await(openedAt: number): void {

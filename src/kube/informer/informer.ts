@@ -4,15 +4,32 @@ import { isKubeError } from "../client/kube-error.ts";
 import { type WatchState, CacheFreshness } from "./cache-freshness.ts";
 import { ExpectedEvents } from "./expected-events.ts";
 import type { InformerDeps, InformerOptions } from "./informer-options.ts";
+import {
+  type InformerEvent,
+  type InformerPhase,
+  newInformer,
+  shortWatchMs,
+  step,
+} from "./informer-machine.ts";
 import { ListedObjects, takeDelete, takeWrite } from "./informer-state.ts";
 import { InformerStore } from "./informer-store.ts";
 import { isOlder, rawKey, rawVersion } from "./raw-object.ts";
 import { Outage, Recovery } from "./recovery.ts";
 import { ResourceVersionTracker } from "./resource-version-tracker.ts";
 import type { ReadStore } from "./store.ts";
-import { RelistPace, WatchActivity, WatchBackoff } from "./watch-backoff.ts";
+import { RelistPace } from "./relist-pace.ts";
 import type { WatchEvent } from "./watch-stream.ts";
 import { pickedSeconds, relaxedWatchTimes, type WatchTimes } from "./watch-times.ts";
+
+/** One request for a watch. */
+interface OneWatch {
+  /** When the API server opened it, in monotonic milliseconds. */
+  openedAt: number | undefined;
+  /** Whether it has delivered events. */
+  hasHeard: boolean;
+  /** Aborts it, so that another one is opened. */
+  readonly reopening: AbortController;
+}
 
 /**
  * Keeps a store in sync with the API server: resumes at the last resourceVersion after any failure
@@ -24,19 +41,17 @@ export class Informer<T> {
   readonly #store: InformerStore<T>;
   readonly #times: WatchTimes;
   readonly #recovery: Recovery;
-  readonly #synced = Promise.withResolvers<void>();
   readonly #ownWrites: ExpectedEvents;
   readonly #history: ResourceVersionTracker;
   readonly #freshness: CacheFreshness;
   readonly #relists = new RelistPace();
-  #isSynced = false;
   readonly #outage: Outage;
-  /** The restarts of {@link Recovery} before the last list. */
-  #listedRestarts = 0;
-  /** The count of {@link Recovery} after the last attempt. */
+  /** The count of {@link Recovery} at the last step. */
   #recoveries = 0;
-  readonly #activity: WatchActivity;
-  #reopen: (() => void) | undefined;
+  /** The watch that is open or being opened. */
+  #watching: OneWatch | undefined;
+  /** When the last events arrived. */
+  #heardAt = -Infinity;
 
   constructor(options: InformerOptions<T>, deps: InformerDeps) {
     this.#options = options;
@@ -47,14 +62,13 @@ export class Informer<T> {
     this.#history = new ResourceVersionTracker(this.resource.plural);
     this.#freshness = new CacheFreshness(deps.clock, this.#times.freshForMs);
     this.#outage = new Outage(deps.clock);
-    this.#activity = new WatchActivity(deps.clock);
     this.#ownWrites = new ExpectedEvents({
       clock: deps.clock,
-      heardAt: () => this.#activity.heardAt,
+      heardAt: () => this.#heardAt,
       // The connection may be dead, or the write lost.
       onMissing: (key) => {
         void this.refresh(key);
-        this.#reopen?.();
+        this.#watching?.reopening.abort();
       },
     });
   }
@@ -72,57 +86,45 @@ export class Informer<T> {
    * resource.
    */
   get synced(): Promise<void> {
-    return this.#synced.promise;
+    return this.#freshness.synced;
   }
 
   get isSynced(): boolean {
-    return this.#isSynced;
+    return this.#freshness.isSynced;
   }
 
   /** Whether a watch is open, so that the store is up to date. */
   get isWatchOpen(): boolean {
-    return this.#activity.isOpen;
+    return this.#watching?.openedAt !== undefined;
   }
 
   /** The age of the store, by the monotonic clock. */
   get watchState(): WatchState {
     return {
-      isSynced: this.#isSynced,
+      isSynced: this.isSynced,
       openedAt: this.#freshness.provenAt,
       freshForMs: this.#times.freshForMs,
     };
   }
 
-  /** Lists and watches until the signal aborts; never rejects. */
+  /** Lists and watches until the signal aborts, as {@link step} decides; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#deps;
-    const pace = new WatchBackoff(random);
     const cancel = this.#recovery.onRestarted(() => this.#doubt());
-    let [relist, isDoubtful] = [true, false];
+    let machine = newInformer;
     while (!signal.aborted) {
-      const [startedAt, attempt] = [clock.monotonic(), this.#activity.begin()];
-      let [isForgotten, leastMs, longestMs] = [false, 0, this.#times.longestBackoffMs];
-      try {
-        relist ||= isDoubtful && (await this.#isListDue());
-        isDoubtful = false;
-        while (relist || this.#freshness.needsList) {
-          relist = true;
-          await this.#list(signal);
-          relist = false;
-        }
-        isDoubtful = await this.#watch(signal);
-        if (this.#freshness.needsList) continue;
-      } catch (error) {
-        isForgotten = isKubeError(error, "Gone") && !relist;
-        relist ||= isKubeError(error, "Gone", "NotFound");
-        longestMs = this.#failed(error, attempt().hasOpened ? undefined : startedAt);
-        leastMs = isKubeError(error) ? (error.retryAfterMs ?? 0) : 0;
-      }
-      if (this.#recoveries !== this.#recovery.count) pace.restart();
+      const event = await this.#perform(machine.phase, signal);
+      machine = step(machine, event, {
+        needsList: this.#freshness.needsList,
+        isRecovered: this.#recoveries !== this.#recovery.count,
+        longestMs: this.#isAbsent(event)
+          ? this.#times.longestAbsenceMs
+          : this.#times.longestBackoffMs,
+        now: clock.monotonic(),
+        random: random(),
+      });
       this.#recoveries = this.#recovery.count;
-      const [now, { isProgress }] = [clock.monotonic(), attempt()];
-      const pauseMs = pace.pauseMs({ isProgress, isForgotten, longestMs, leastMs, now });
-      if (pauseMs > 0) await this.#recovery.pause(pauseMs, { clock, signal });
+      if (machine.pauseMs > 0) await this.#recovery.pause(machine.pauseMs, { clock, signal });
     }
     cancel();
     this.#ownWrites.stop();
@@ -153,15 +155,45 @@ export class Informer<T> {
    * have lost its last writes), unless a watch event arrives meanwhile. A failure changes nothing.
    */
   async refresh(key: Key): Promise<void> {
-    if (!this.#isSynced) return;
+    if (!this.isSynced) return;
     const { listOptions } = this.#options;
     await this.#store.refresh(key, () => this.#deps.listWatch.get(listOptions, refOf(key)));
+  }
+
+  /** Sends the request of a phase. */
+  async #perform(phase: InformerPhase, signal: AbortSignal): Promise<InformerEvent> {
+    const sentAt = this.#deps.clock.monotonic();
+    const watch: OneWatch = {
+      openedAt: undefined,
+      hasHeard: false,
+      reopening: new AbortController(),
+    };
+    try {
+      switch (phase) {
+        case "listing":
+          await this.#list(signal);
+          return { event: "listed" };
+        case "doubting":
+          return { event: "asked", isListDue: await this.#isListDue() };
+        case "watching": {
+          const isDoubtful = await this.#watch(watch, signal);
+          return { event: "watch-ended", isDoubtful, isProgress: this.#isProgress(watch) };
+        }
+      }
+    } catch (error) {
+      this.#outage.failed(error, watch.openedAt === undefined ? sentAt : undefined);
+      const [code, leastMs] = isKubeError(error) ? [error.code, error.retryAfterMs ?? 0] : [];
+      const isProgress = this.#isProgress(watch);
+      const failed = { event: "failed", code, isProgress, leastMs: leastMs ?? 0 } as const;
+      if (this.#isAbsent(failed)) this.#markEmpty();
+      else this.#report(error);
+      return failed;
+    }
   }
 
   async #list(signal: AbortSignal): Promise<void> {
     const { listWatch, yielder, clock } = this.#deps;
     const startedAt = clock.monotonic();
-    const { restarts } = this.#recovery;
     let { discards } = this.#freshness;
     const listed = new ListedObjects(this.#store);
     const isFirst = this.#history.resourceVersion === undefined;
@@ -177,38 +209,33 @@ export class Informer<T> {
     this.#answered();
     const isReset = this.#history.listed(resourceVersion);
     // Informers that list because of a restart do not report it again.
-    if (isReset && this.#listedRestarts === this.#recovery.restarts) {
+    if (isReset && !this.#freshness.needsList) {
       this.#recovery.restarted();
       ({ discards } = this.#freshness);
     }
-    this.#listedRestarts = restarts;
     const steps = listed.replace(isReset ? undefined : resourceVersion);
     await yielder.forEach(steps, () => {});
     this.#ownWrites.reached(resourceVersion);
     this.#freshness.listed(startedAt, discards);
     this.#relists.listed(startedAt, clock.monotonic());
-    this.#synced.resolve();
-    this.#isSynced = true;
   }
 
   /** Nothing is known of the API server until the next list. */
   #doubt(): void {
     this.#freshness.discard();
-    this.#reopen?.();
+    this.#watching?.reopening.abort();
   }
 
-  /** Records a failure, as {@link Outage} does; returns the maximum pause after it. */
-  #failed(error: unknown, sentAt: number | undefined): number {
-    this.#outage.failed(error, sentAt);
-    if (isKubeError(error, "NotFound") && this.#options.optional === true) {
-      this.#markEmpty();
-      return this.#times.longestAbsenceMs;
-    }
+  /** Whether the API server does not serve the resource, which is optional. */
+  #isAbsent(event: InformerEvent): boolean {
+    return event.event === "failed" && event.code === "NotFound" && this.#options.optional === true;
+  }
+
+  #report(error: unknown): void {
     const { plural } = this.resource;
     const cause = isKubeError(error) ? { code: error.code, why: error.message } : { error };
     this.#deps.log.warn({ resource: plural, ...cause }, "watch interrupted");
     this.#deps.onInterrupted?.(plural, isKubeError(error) ? error.code : "Unexpected");
-    return this.#times.longestBackoffMs;
   }
 
   /** Ends the back-off of all informers at the first response after an outage. */
@@ -223,10 +250,8 @@ export class Informer<T> {
   /** Empties the store: a 404 for the resource is a response, too. */
   #markEmpty(): void {
     this.#answered();
-    this.#freshness.answered();
     for (const key of this.#store.keys()) this.#store.set(key, undefined);
-    this.#synced.resolve();
-    this.#isSynced = true;
+    this.#freshness.answered();
   }
 
   /** Whether to list again after a doubtful watch: etcd was restored, or the last list is old. */
@@ -245,39 +270,42 @@ export class Informer<T> {
    * etcd was restored, because a watch from a later resourceVersion is opened with status 200 and
    * receives nothing), or it ended early (the API server may have been restarted).
    */
-  async #watch(signal: AbortSignal): Promise<boolean> {
+  async #watch(watch: OneWatch, signal: AbortSignal): Promise<boolean> {
     const { clock, random } = this.#deps;
     const timeoutSeconds = pickedSeconds(this.#times, random);
     const startedAt = clock.monotonic();
     let isSilent = true;
     const onOpen = (): void => {
-      this.#activity.opened();
+      watch.openedAt = clock.monotonic();
       this.#freshness.opened();
       this.#answered();
     };
-    const reopening = new AbortController();
-    this.#reopen = () => reopening.abort();
     const from = {
       resourceVersion: this.#history.resourceVersion ?? "",
       timeoutSeconds,
       openMs: this.#times.openMs,
-      signal: AbortSignal.any([signal, reopening.signal]),
+      signal: AbortSignal.any([signal, watch.reopening.signal]),
       onOpen,
     };
+    this.#watching = watch;
     try {
       await this.#deps.listWatch.watch(this.#options.listOptions, from, (events) => {
         isSilent &&= events.length === 0;
-        this.#activity.heard();
+        this.#heardAt = clock.monotonic();
+        watch.hasHeard = true;
         for (const event of events) this.#handle(event);
         this.#freshness.heard();
       });
     } finally {
       this.#freshness.ended();
-      this.#activity.ended();
-      this.#reopen = undefined;
+      this.#watching = undefined;
     }
     const livedMs = clock.monotonic() - startedAt;
     return livedMs < timeoutSeconds * 1000 ? !from.signal.aborted : isSilent;
+  }
+
+  #isProgress({ openedAt = Infinity, hasHeard }: OneWatch): boolean {
+    return hasHeard || this.#deps.clock.monotonic() - openedAt >= shortWatchMs;
   }
 
   #handle(event: WatchEvent): void {

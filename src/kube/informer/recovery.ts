@@ -15,16 +15,10 @@ export class Recovery {
   readonly #listeners = new Set<() => void>();
   readonly #restartListeners = new Set<() => void>();
   #count = 0;
-  #restarts = 0;
 
   /** Number of recoveries. */
   get count(): number {
     return this.#count;
-  }
-
-  /** Number of possible restarts of the API server. */
-  get restarts(): number {
-    return this.#restarts;
   }
 
   /** Calls `listener` at every possible restart until it is cancelled. */
@@ -64,7 +58,6 @@ export class Recovery {
 
   /** Records that the API server may have been restarted, or etcd restored. */
   restarted(): void {
-    this.#restarts += 1;
     for (const listener of [...this.#restartListeners]) listener();
   }
 }

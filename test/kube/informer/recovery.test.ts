@@ -39,5 +39,5 @@ test("an outage of a second may be a restart, which calls listeners until they c
   recovery.restarted();
   cancel();
   recovery.restarted();
-  expect([calls, recovery.restarts]).toEqual([["restarted", "restarted"], 3]);
+  expect(calls).toEqual(["restarted", "restarted"]);
 });

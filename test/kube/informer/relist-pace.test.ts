@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { RelistPace } from "../../../src/kube/informer/watch-backoff.ts";
+import { RelistPace } from "../../../src/kube/informer/relist-pace.ts";
 
 test("a list is due at once if there was none", () => {
   expect(new RelistPace().isDue(0)).toBe(true);
