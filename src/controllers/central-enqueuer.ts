@@ -4,7 +4,7 @@ import { type Key, keyOf, type Metadata } from "../api/object.ts";
 import type { ObservedAccessKey } from "../api/owned-access-key.ts";
 import type { ObservedRole, ObservedRoleBinding } from "../api/role.ts";
 import { grantedObject, requesterHashOf } from "../domain/grants/granted-names.ts";
-import { hasFinalizer } from "../domain/plan/finalizer.ts";
+import { hasFinalizer } from "../domain/plan/finalization.ts";
 import { mayBeDerived, sourceUidOf } from "../domain/shared-secret/derived-role.ts";
 import type { Source } from "../domain/sync/copy.ts";
 import { Enqueuer } from "./enqueuer.ts";

@@ -4,6 +4,7 @@ import type { PassiveClock } from "../runtime/clock.ts";
 import { centralAnswers } from "./central-answers.ts";
 import { CentralEnqueuer } from "./central-enqueuer.ts";
 import type { Program } from "./controller.ts";
+import { noteFinalized } from "./finalization.ts";
 import { centralKinds } from "./kinds/kinds.ts";
 import { newMemory } from "./memory.ts";
 import { exposeOutboxes } from "./outbox-metrics.ts";
@@ -21,6 +22,10 @@ export function centralProgram(options: ControllerOptions, clock: PassiveClock):
       const { plural } = resources.ownedAccessKeys;
       return {
         ...state,
+        recordWrite(resource, response) {
+          noteFinalized(resource, response, state.memory);
+          state.recordWrite(resource, response);
+        },
         options,
         enqueuer: new CentralEnqueuer(state, yielder),
         keyResolver: createKeyResolver({

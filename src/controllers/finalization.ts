@@ -1,9 +1,17 @@
 import type { Result } from "../api/result.ts";
 import type { ObjectRef } from "../api/object.ts";
-import type { Resource } from "../api/resources.ts";
+import { parseMetadata } from "../api/parse.ts";
+import { type Resource, resources } from "../api/resources.ts";
 import type { FormerGrantee } from "../domain/grants/former-grantee.ts";
-import { type FinalizationPhase, finalizationPhase } from "../domain/plan/finalization.ts";
-import type { Deletion, LeaderState } from "./memory.ts";
+import {
+  type Deletion,
+  deletionAfter,
+  type FinalizationPhase,
+  finalizationPhase,
+  hasFinalizer,
+  newDeletion,
+} from "../domain/plan/finalization.ts";
+import type { LeaderMemory, LeaderState } from "./memory.ts";
 import type { Plan } from "../domain/plan/plan.ts";
 import {
   type Answers,
@@ -60,14 +68,14 @@ function observePhase(
   world: World,
   answers: Answers,
 ): FinalizationPhase | Ask {
-  const { seenAt, grantsGoneAt, hadGrants, grantees } = noteDeletion(
-    ref.uid,
-    { stand: grantsStand, grantees: seen },
-    world,
-  );
+  const now = world.clock.monotonic();
+  const observation = { stand: grantsStand, grantees: seen };
+  const deletion = deletionAfter(deletionOf(ref.uid, world), observation, now);
+  world.memory.deletions.set(ref.uid, deletion);
+  const { seenAt, grantsGoneAt, hadGrants, grantees } = deletion;
   const facts = {
     hasGrantees: hadGrants || grantees.length > 0,
-    now: world.clock.monotonic(),
+    now,
     seenAt,
     grantsGoneAt,
     settleMs,
@@ -89,30 +97,29 @@ function observePhase(
 
 /** The deletion of the object with this uid; its first observation is recorded as now. */
 export function deletionOf(uid: string, { memory, clock }: LeaderState): Deletion {
-  const known = memory.deletions.get(uid) ?? {
-    seenAt: clock.monotonic(),
-    grantsGoneAt: undefined,
-    hadGrants: false,
-    grantees: [],
-  };
+  const known = memory.deletions.get(uid) ?? newDeletion(clock.monotonic());
   memory.deletions.set(uid, known);
   return known;
 }
 
-/** Records whether grants of an object exist, and returns what is known of its deletion. */
-export function noteDeletion(
-  uid: string,
-  { stand, grantees }: { readonly stand: boolean; readonly grantees: readonly FormerGrantee[] },
-  leader: LeaderState,
-): Deletion {
-  const before = deletionOf(uid, leader);
-  const met = new Set(grantees.map(({ allowedBy }) => allowedBy));
-  const deletion = {
-    seenAt: before.seenAt,
-    grantsGoneAt: stand ? undefined : (before.grantsGoneAt ?? leader.clock.monotonic()),
-    hadGrants: before.hadGrants || stand,
-    grantees: [...before.grantees.filter(({ allowedBy }) => !met.has(allowedBy)), ...grantees],
-  };
-  leader.memory.deletions.set(uid, deletion);
-  return deletion;
+/** Maximum number of uids: enough for the objects that wait for their grant, at little memory. */
+const mostFinalized = 10_000;
+
+/**
+ * Records the response to a write, if it is of a key or token. Those with the cleanup finalizer
+ * exist until this leader removes it, so the API server need not be asked whether they do. (If a
+ * user removes the finalizer, a watch event follows.)
+ */
+export function noteFinalized(
+  resource: Resource,
+  response: unknown,
+  { finalized }: Pick<LeaderMemory, "finalized">,
+): void {
+  if (resource !== resources.ownedAccessKeys && resource !== resources.endpointTokens) return;
+  const metadata = parseMetadata(response);
+  finalized.delete(metadata.uid);
+  if (!hasFinalizer(metadata)) return;
+  finalized.add(metadata.uid);
+  const [oldest] = finalized.size > mostFinalized ? finalized : [];
+  if (oldest !== undefined) finalized.delete(oldest);
 }

@@ -1,6 +1,6 @@
 import { requesterHash } from "../domain/grants/granted-names.ts";
 import type { RevocationDecision } from "../domain/endpoint-token/revocation.ts";
-import type { FormerGrantee } from "../domain/grants/former-grantee.ts";
+import type { Deletion } from "../domain/plan/finalization.ts";
 import type { StatedClusters } from "../domain/outbox/cluster-sync.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import type { Stores } from "./stores.ts";
@@ -10,6 +10,8 @@ import { newSyncMemory, type SyncMemory, type SyncState } from "./sync-state.ts"
 export interface LeaderMemory extends SyncMemory {
   /** The objects that are being deleted, by uid. */
   readonly deletions: Map<string, Deletion>;
+  /** The uids of keys and tokens with the finalizer, see `noteFinalized`. */
+  readonly finalized: Set<string>;
   /**
    * Since when the status of a SharedSecret (by uid) has waited for its targets, in milliseconds
    * since the epoch.
@@ -21,20 +23,6 @@ export interface LeaderMemory extends SyncMemory {
   readonly agents: AgentMemory;
   /** When the list of revoked tokens may be written next, in monotonic milliseconds. */
   revocationsAt: number;
-}
-
-/**
- * What a leader knows of an object that is being deleted; instants are monotonic milliseconds. A
- * new leader starts without it, which only delays the deletion.
- */
-export interface Deletion {
-  readonly seenAt: number;
-  /** When the last grant was deleted; undefined while a grant exists. */
-  readonly grantsGoneAt: number | undefined;
-  /** Whether this leader has observed a grant. */
-  readonly hadGrants: boolean;
-  /** The subjects of its bindings. */
-  readonly grantees: readonly FormerGrantee[];
 }
 
 /** The quota of valid tokens for each requester. */
@@ -77,6 +65,7 @@ export function newMemory({ quotaExempt }: Pick<TokenQuotaConfig, "quotaExempt">
   return {
     ...newSyncMemory(),
     deletions: new Map(),
+    finalized: new Set(),
     waitingSince: new Map(),
     revocations: new Map(),
     tokenQuota: { ends: new Map(), exempt: new Set(quotaExempt.map(requesterHash)), sweepAt: 0 },

@@ -6,7 +6,6 @@ import { temporaryFailure } from "../domain/plan/failed-request.ts";
 import { nothingToDo, type Plan, type Write } from "../domain/plan/plan.ts";
 import { isKubeError, type KubeErrorCode } from "../kube/client/kube-error.ts";
 import { endFailure, failedRequest, noteFailure } from "./failures.ts";
-import { noteFinalized } from "./finalized.ts";
 import { type Answer, isAsk, isQuestion, questionKey, type Request } from "./question.ts";
 import type { Reconciler } from "./reconciler.ts";
 import type { SyncWorld } from "./sync-world.ts";
@@ -277,7 +276,6 @@ function recordResponse<W extends SyncWorld>(
       const resourceVersion = stringAt(recordAt(response, "metadata"), "resourceVersion");
       if (resourceVersion !== undefined)
         written.set(writtenKey(write.resource, refOf(write)), resourceVersion);
-      noteFinalized(write.resource, response, world.memory);
       world.recordWrite(write.resource, response);
     }
   }

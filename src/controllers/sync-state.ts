@@ -85,8 +85,6 @@ export interface SyncMemory {
   /** The targets with a reported failure, by namespace. */
   readonly failedTargets: Map<string, Set<Key>>;
   readonly refreshes: RefreshMemory;
-  /** The uids of objects with the finalizer, see `noteFinalized`. */
-  readonly finalized: Set<string>;
   /** What an agent reports of the sources in its outbox. */
   readonly sourceReports: Map<Key, ReportedSource>;
   /** The reports that an agent has written, by name. */
@@ -107,7 +105,6 @@ export function newSyncMemory(): SyncMemory {
     failures: createQueues(() => new Map()),
     failedTargets: new Map(),
     refreshes: { bySource: new Map(), byTarget: new Map() },
-    finalized: new Set(),
     sourceReports: new Map(),
     writtenReports: new Map(),
   };

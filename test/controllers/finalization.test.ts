@@ -1,14 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { cleanupFinalizer } from "../../src/api/names.ts";
 import { resources } from "../../src/api/resources.ts";
-import { deletionOf, finalize, noteDeletion } from "../../src/controllers/finalization.ts";
-import { noteFinalized } from "../../src/controllers/finalized.ts";
+import { deletionOf, finalize, noteFinalized } from "../../src/controllers/finalization.ts";
 import { newMemory } from "../../src/controllers/memory.ts";
 import { type Answer, isAsk, questionKey } from "../../src/controllers/question.ts";
-import {
-  type FormerGrantee,
-  granteeOfRoleBinding,
-} from "../../src/domain/grants/former-grantee.ts";
+import { granteeOfRoleBinding } from "../../src/domain/grants/former-grantee.ts";
 import type { FinalizationPhase } from "../../src/domain/plan/finalization.ts";
 import { nothingToDo } from "../../src/domain/plan/plan.ts";
 import { rawObject } from "../support/fake-list-watch.ts";
@@ -75,18 +71,12 @@ describe("a finalization", () => {
 });
 
 describe("what a leader knows of a deletion", () => {
-  async function noting() {
-    const { world, clock } = await fakeWorld({});
-    const note = (uid: string, stand: boolean, grantees: readonly FormerGrantee[] = []) =>
-      noteDeletion(uid, { stand, grantees }, world);
-    return { clock, note, seenAt: (uid: string) => deletionOf(uid, world).seenAt };
-  }
-
   test("keeps the instant at which a deletion was first observed", async () => {
-    const { clock, note, seenAt } = await noting();
+    const { world, clock } = await fakeWorld({});
+    const seenAt = (uid: string) => deletionOf(uid, world).seenAt;
     expect(seenAt("a")).toBe(0);
     clock.advance(500);
-    expect([seenAt("a"), seenAt("b"), note("a", true).seenAt]).toEqual([0, 500, 0]);
+    expect([seenAt("a"), seenAt("b")]).toEqual([0, 500]);
   });
 
   test.for(["ownedaccesskeys", "directclusterendpointtokens", "sharedsecrets"])(
@@ -103,23 +93,6 @@ describe("what a leader knows of a deletion", () => {
       expect([deletions.size, waitingSince.size]).toEqual([0, 0]);
     },
   );
-
-  test("keeps the instant at which the last grant disappeared, and starts again if one reappears", async () => {
-    const { clock, note } = await noting();
-    const goneAt = [true, false, false, true, false].map((stand) => {
-      clock.advance(100);
-      return note("a", stand).grantsGoneAt;
-    });
-    expect(goneAt).toEqual([undefined, 200, 200, undefined, 500]);
-    expect(["a", "b"].map((uid) => note(uid, false).hadGrants)).toEqual([true, false]);
-  });
-
-  test("keeps former grantees, one for each binding", async () => {
-    const { note } = await noting();
-    note("a", true, [grantee("one"), grantee("two")]);
-    const { grantees } = note("a", false, [grantee("two", "ben")]);
-    expect(grantees).toEqual([grantee("one"), grantee("two", "ben")]);
-  });
 });
 
 describe("the objects with the finalizer", () => {

@@ -16,7 +16,7 @@ import {
   planRequesterGrant,
   type RequesterGrantPlan,
 } from "../../domain/grants/requester-grant.ts";
-import { hasFinalizer } from "../../domain/plan/finalizer.ts";
+import { hasFinalizer } from "../../domain/plan/finalization.ts";
 import type { Plan } from "../../domain/plan/plan.ts";
 import { requesterOf } from "../../domain/requester/requester.ts";
 import { deletionOf } from "../finalization.ts";

@@ -2,8 +2,11 @@ import { keyOf, refOf, type Key } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
 import { heldUntil, unconfirmedRemoval } from "../../domain/outbox/cluster-wait.ts";
 import { accessFailure, temporaryFailure } from "../../domain/plan/failed-request.ts";
-import { type FinalizationPhase, planStuckFinalization } from "../../domain/plan/finalization.ts";
-import { hasFinalizer } from "../../domain/plan/finalizer.ts";
+import {
+  type FinalizationPhase,
+  hasFinalizer,
+  planStuckFinalization,
+} from "../../domain/plan/finalization.ts";
 import { nothingToDo, type Plan } from "../../domain/plan/plan.ts";
 import { revokeSteps } from "../../domain/shared-secret/access.ts";
 import {

@@ -7,7 +7,8 @@ import { expiringFrom, isOver, type Lifetime } from "../lifetime.ts";
 import { withApplyFailure, mergeConditions, timestamp } from "../plan/conditions.ts";
 import { conditionEvents } from "../plan/events.ts";
 import type { ReportedFailure } from "../plan/failure-history.ts";
-import { annotationWrites, addFinalizerAndStart, hasFinalizer } from "../plan/finalizer.ts";
+import { hasFinalizer } from "../plan/finalization.ts";
+import { addFinalizerAndStart, annotationWrites } from "../plan/metadata-write.ts";
 import {
   requeueAt,
   nothingToDo,

@@ -7,7 +7,7 @@ import { effectiveScopes } from "../access-key/key-state.ts";
 import { createdAt } from "../lifetime.ts";
 import { withApplyFailure, mergeConditions, timestamp } from "../plan/conditions.ts";
 import { conditionEvents } from "../plan/events.ts";
-import { addFinalizer, hasFinalizer } from "../plan/finalizer.ts";
+import { addFinalizer, hasFinalizer } from "../plan/finalization.ts";
 import { requeueAt, nothingToDo, type Plan, deleteWrite, statusWrites } from "../plan/plan.ts";
 import { narrows } from "../scope/narrows.ts";
 import { type SignedToken, type TokenClaims, tokenClaims, tokenLength } from "./token-claims.ts";

@@ -1,11 +1,104 @@
+/**
+ * Finalization: what happens between the DELETE of an object and its end.
+ *
+ * Flow: The first write to an object adds Latchkey's finalizer, before anything is granted or
+ * copied for it. After the DELETE, the leader goes through the phases of {@link FinalizationPhase}:
+ *
+ * 1. `keep-grants`: grants stay for the settle time. kubectl reads, lists and watches after its
+ *    DELETE, and waits for the end of the object with these rights.
+ * 2. `revoke`: grants are deleted; the deletion of each one is observed by the watch.
+ * 3. `settle`: the settle time passes again, because API servers observe a deletion later.
+ * 4. `review`: the API server is asked whether it still allows a former grantee by a deleted grant.
+ *    While it does, the phase is `settle` for another 250 ms.
+ * 5. `release`: the finalizer is removed.
+ *
+ * An object that was granted to nobody is released at once. The copies of a SharedSecret are
+ * deleted in every phase. The entry of a token among the revoked ones, and connected clusters that
+ * hold data of the object, keep the finalizer in place.
+ *
+ * Guarantees:
+ *
+ * - The name is free only after `review`: who had access to an object has none to the next object
+ *   of its name.
+ * - The finalizer is removed at the resourceVersion that was decided on, so that finalizers of
+ *   other controllers that arrive meanwhile are kept.
+ * - A failed write ends no phase: the next attempt decides again, and the status says what fails.
+ *
+ * Assumptions:
+ *
+ * - One leader at a time writes, and its stores contain every grant of the object.
+ * - API servers observe deleted bindings in the order of their deletion, so that few reviews are
+ *   enough.
+ *
+ * Caveats:
+ *
+ * - A new leader knows no {@link Deletion}: it starts with `keep-grants` again, or with `settle` if
+ *   no grant is left, and knows only the former grantees that spec and annotations name.
+ * - After a minute of `review`, or 30 s of waiting for connected clusters, the object is released
+ *   anyway, so that no peer keeps a namespace from being deleted.
+ * - Who removes the finalizer by hand skips all of this: the reconciles of grants and copies delete
+ *   what is orphaned.
+ */
 import type { Condition, ConditionUpdate } from "../../api/conditions.ts";
 import { cleanupFinalizer } from "../../api/names.ts";
 import type { Metadata } from "../../api/object.ts";
 import type { Resource } from "../../api/resources.ts";
+import type { FormerGrantee } from "../grants/former-grantee.ts";
 import { withApplyFailure, mergeConditions } from "./conditions.ts";
 import type { ReportedFailure } from "./failure-history.ts";
-import { removeFinalizer, hasFinalizer } from "./finalizer.ts";
+import { metadataWrite } from "./metadata-write.ts";
 import { nothingToDo, type Plan, type Write, statusWrites } from "./plan.ts";
+
+/** Whether the object has Latchkey's finalizer. */
+export function hasFinalizer(metadata: Metadata): boolean {
+  return metadata.finalizers.includes(cleanupFinalizer);
+}
+
+/** Adds Latchkey's finalizer. */
+export function addFinalizer(resource: Resource, metadata: Metadata): Write {
+  const finalizers = [...metadata.finalizers, cleanupFinalizer];
+  return metadataWrite(resource, metadata, { finalizers });
+}
+
+/** Removes Latchkey's finalizer. */
+export function removeFinalizer(resource: Resource, metadata: Metadata): Write {
+  const finalizers = metadata.finalizers.filter((finalizer) => finalizer !== cleanupFinalizer);
+  return metadataWrite(resource, metadata, { finalizers });
+}
+
+/**
+ * What a leader knows of an object that is being deleted; instants are monotonic milliseconds. A
+ * new leader starts without it, which only delays the deletion.
+ */
+export interface Deletion {
+  readonly seenAt: number;
+  /** When the last grant was deleted; undefined while a grant exists. */
+  readonly grantsGoneAt: number | undefined;
+  /** Whether this leader has observed a grant. */
+  readonly hadGrants: boolean;
+  /** The subjects of its bindings. */
+  readonly grantees: readonly FormerGrantee[];
+}
+
+/** A deletion that is seen for the first time at `now`. */
+export function newDeletion(now: number): Deletion {
+  return { seenAt: now, grantsGoneAt: undefined, hadGrants: false, grantees: [] };
+}
+
+/** The deletion after an observation: whether grants exist, and whose they are. */
+export function deletionAfter(
+  before: Deletion,
+  { stand, grantees }: { readonly stand: boolean; readonly grantees: readonly FormerGrantee[] },
+  now: number,
+): Deletion {
+  const met = new Set(grantees.map(({ allowedBy }) => allowedBy));
+  return {
+    seenAt: before.seenAt,
+    grantsGoneAt: stand ? undefined : (before.grantsGoneAt ?? now),
+    hadGrants: before.hadGrants || stand,
+    grantees: [...before.grantees.filter(({ allowedBy }) => !met.has(allowedBy)), ...grantees],
+  };
+}
 
 /**
  * The observed state of an object that is being deleted; instants and durations are monotonic
@@ -32,13 +125,9 @@ export interface ObservedFinalization {
 
 /** The phase of a finalization; `until` is a monotonic instant in milliseconds. */
 export type FinalizationPhase =
-  /** Grants are kept: kubectl reads, lists and watches after its DELETE. */
   | { readonly kind: "keep-grants"; readonly until: number }
-  /** Grants exist and are to be revoked. */
   | { readonly kind: "revoke" }
-  /** Grants are deleted, but API servers may not have observed that yet. */
   | { readonly kind: "settle"; readonly until: number }
-  /** The API server is asked whether it still honours a grant. */
   | { readonly kind: "review" }
   | { readonly kind: "release" };
 
@@ -50,11 +139,7 @@ const reviewAgainMs = 250;
  */
 const longestReviewMs = 60_000;
 
-/**
- * The phase of a finalization: grants are kept for a settle time and then revoked; the finalizer is
- * removed a settle time later, once the API server no longer honours them. Without grantees, it is
- * removed at once. It stays while others hold data of the object.
- */
+/** The phase of a finalization, by the flow above. */
 export function finalizationPhase(observed: ObservedFinalization): FinalizationPhase {
   const phase = grantPhase(observed);
   const { now, heldUntil: until } = observed;

@@ -5,8 +5,12 @@ import type { Prefixes } from "../access-key/key-identity.ts";
 import { mergeConditions } from "../plan/conditions.ts";
 import { healthEvents } from "../plan/events.ts";
 import type { ReportedFailure } from "../plan/failure-history.ts";
-import { planFinalization, type FinalizationPhase } from "../plan/finalization.ts";
-import { addFinalizer, hasFinalizer } from "../plan/finalizer.ts";
+import {
+  addFinalizer,
+  hasFinalizer,
+  planFinalization,
+  type FinalizationPhase,
+} from "../plan/finalization.ts";
 import { nothingToDo, type Plan, type Write, statusWrites } from "../plan/plan.ts";
 import type { ClusterSummary } from "../outbox/cluster-sync.ts";
 import type { Source, TargetSecret } from "../sync/copy.ts";

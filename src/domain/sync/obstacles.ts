@@ -1,6 +1,6 @@
 import { annotations, labels } from "../../api/names.ts";
 import type { Metadata, ObjectRef } from "../../api/object.ts";
-import { hasFinalizer } from "../plan/finalizer.ts";
+import { hasFinalizer } from "../plan/finalization.ts";
 import { allowedCopyKeys } from "./copy-metadata.ts";
 import type { Source } from "./copy.ts";
 import { syncList } from "./option-items.ts";

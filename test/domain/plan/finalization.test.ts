@@ -2,15 +2,21 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cleanupFinalizer } from "../../../src/api/names.ts";
 import { resources } from "../../../src/api/resources.ts";
+import { granteeOfRoleBinding } from "../../../src/domain/grants/former-grantee.ts";
 import {
+  addFinalizer,
+  deletionAfter,
+  hasFinalizer,
+  newDeletion,
   planFinalization,
   planStuckFinalization,
   finalizationPhase,
   type FinalizationPhase,
   type ObservedFinalization,
+  removeFinalizer,
 } from "../../../src/domain/plan/finalization.ts";
 import { statusPatch } from "../plan-model.ts";
-import { born, deletedMetadata } from "../../support/observed-objects.ts";
+import { born, deletedMetadata, observedMetadata } from "../../support/observed-objects.ts";
 
 const base: ObservedFinalization = {
   hasGrantees: true,
@@ -236,4 +242,62 @@ describe("the status of an object that is being deleted", () => {
       expect(JSON.stringify(statusPatch(plan))).not.toContain("Reconciling");
     },
   );
+});
+
+const withoutFinalizer = observedMetadata({ finalizers: ["theirs"] });
+const withFinalizer = observedMetadata({ finalizers: ["theirs", cleanupFinalizer, "others"] });
+
+test("hasFinalizer ignores the finalizers of other controllers", () => {
+  expect([hasFinalizer(withFinalizer), hasFinalizer(withoutFinalizer)]).toEqual([true, false]);
+});
+
+test.for([
+  [
+    "addFinalizer appends Latchkey's finalizer",
+    addFinalizer(resources.sharedSecrets, withoutFinalizer),
+    ["theirs", cleanupFinalizer],
+  ],
+  [
+    "removeFinalizer keeps the finalizers of other controllers",
+    removeFinalizer(resources.sharedSecrets, withFinalizer),
+    ["theirs", "others"],
+  ],
+] as const)("%s, at the observed resourceVersion", ([, write, finalizers]) => {
+  expect(write).toMatchObject({
+    do: "patch",
+    resource: resources.sharedSecrets,
+    ref: { name: "one" },
+    body: { metadata: { resourceVersion: "7", finalizers } },
+  });
+});
+
+describe("what is known of a deletion", () => {
+  const grantee = (binding: string, name = "ann") =>
+    granteeOfRoleBinding(
+      { namespace: "team", name: binding },
+      { subject: { kind: "User", name }, verb: "get" },
+    );
+
+  test("keeps when it was first seen", () => {
+    const deletion = newDeletion(0);
+    expect(deletionAfter(deletion, { stand: true, grantees: [] }, 500).seenAt).toBe(0);
+  });
+
+  test("keeps the instant at which the last grant disappeared, and starts again if one reappears", () => {
+    let deletion = newDeletion(0);
+    const goneAt = [true, false, false, true, false].map((stand, index) => {
+      deletion = deletionAfter(deletion, { stand, grantees: [] }, 100 * (index + 1));
+      return deletion.grantsGoneAt;
+    });
+    expect([goneAt, deletion.hadGrants]).toEqual([[undefined, 200, 200, undefined, 500], true]);
+    const ungranted = deletionAfter(newDeletion(0), { stand: false, grantees: [] }, 0);
+    expect(ungranted.hadGrants).toBe(false);
+  });
+
+  test("keeps former grantees, one for each binding", () => {
+    const seen = { stand: true, grantees: [grantee("one"), grantee("two")] };
+    const later = { stand: false, grantees: [grantee("two", "ben")] };
+    const { grantees } = deletionAfter(deletionAfter(newDeletion(0), seen, 0), later, 1);
+    expect(grantees).toEqual([grantee("one"), grantee("two", "ben")]);
+  });
 });
