@@ -15,7 +15,9 @@ const allHostile = [
   `evil"\nkind: "Evil`,
   "evil: [",
 ];
-const hostile = isAtLength ? allHostile : allHostile.slice(0, 3);
+/** All of them in one text. */
+const [listItem = "", , quotes = ""] = allHostile;
+const hostile = isAtLength ? [...allHostile, quotes + listItem] : [quotes + listItem];
 const harmless = "harmless";
 
 const kustomize = await findKustomize(() => {});

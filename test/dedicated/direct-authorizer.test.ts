@@ -32,6 +32,7 @@ import {
   type WebhookProcess,
 } from "../support/latchkey-process.ts";
 import { unique } from "../support/policy-request.ts";
+import { isAtLength } from "../support/property-runs.ts";
 import {
   comparable,
   coversByLabel,
@@ -64,6 +65,8 @@ const connectedScopes = [
   ["a rule for this cluster", inCluster("east")],
   ["rules for other clusters", inCluster("west", "north")],
 ] as const;
+/** A scope of each form; `make verify` asks with all of them. */
+const askedScopes = connectedScopes.filter((_row, index) => isAtLength || index % 3 === 0);
 /** The scopes that cover the first request, which is to list ConfigMaps of a namespace. */
 const allowsFirst: ReadonlySet<string> = new Set([
   ...[...coversByLabel, "all clusters", "this cluster", "a rule for this cluster"],
@@ -244,7 +247,7 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
     return key;
   };
 
-  it.concurrent.for(connectedScopes)(
+  it.concurrent.for(askedScopes)(
     "gives the verdicts of every other way in: %s",
     async ([name, scope]) => {
       const token = { key: await mint(unique("row"), scope && { scope }) };

@@ -16,7 +16,7 @@ export interface ProcessArguments {
  */
 const looksAtOne = 25;
 
-/** Reads /proc over and over, without a pause that a process could live in unseen. */
+/** Reads /proc over and over, with pauses that are shorter than a program starts. */
 export function watchProcessArguments(): ProcessArguments {
   const seen = new Set<string>();
   const looks = new Map<string, number>();
@@ -24,7 +24,7 @@ export function watchProcessArguments(): ProcessArguments {
   const looking = (async () => {
     while (!isStopped) {
       look(seen, looks);
-      await pause(2);
+      await pause(10);
     }
     look(seen, looks);
   })();

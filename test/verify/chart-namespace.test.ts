@@ -9,7 +9,7 @@ import {
   startDedicatedCluster,
 } from "../support/dedicated-cluster.ts";
 import { eventually } from "../support/eventually.ts";
-import { applyChart, type Charts, startCharts, withRenderer } from "./chart-fixture.ts";
+import { applyChart, type Charts, startCharts, withRenderer } from "../dedicated/chart-fixture.ts";
 import { policiesCount, repository } from "../support/install.ts";
 import { kubectl } from "../support/kubectl.ts";
 import { postNamespace, postToken } from "../support/latchkey-objects.ts";
