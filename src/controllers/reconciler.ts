@@ -27,6 +27,12 @@ export interface Reconciler<W extends SyncWorld = SyncWorld> {
   /**
    * Observes the stores and decides. Called again with each set of answers, and observes anew each
    * time; may change the memory, but sends nothing.
+   *
+   * @example
+   *   decide: (key, { stores, clock }) => {
+   *     const token = stores.tokens.get(key);
+   *     return token === undefined ? nothingToDo : planToken(token, clock.now());
+   *   };
    */
   readonly decide: (key: Key, world: W, answers: Answers) => ReconcileDecision;
   /** What a failed request means; a temporary failure by default. */

@@ -32,6 +32,9 @@ export interface WatchedKind<T, W extends SyncWorld = SyncWorld> {
   /**
    * Parses an object from the API server into its stored form; undefined if it is not stored.
    * Throws if the object is invalid.
+   *
+   * @example
+   *   parse: (raw) => ({ metadata: parseMetadata(raw), keys: stringsAt(raw, "keys") });
    */
   readonly parse: (raw: unknown) => T | undefined;
   readonly indexers?: Readonly<Record<string, Indexer<T>>>;

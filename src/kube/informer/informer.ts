@@ -274,7 +274,6 @@ export class Informer<T> {
     const { clock, random } = this.#deps;
     const timeoutSeconds = pickedSeconds(this.#times, random);
     const startedAt = clock.monotonic();
-    let isSilent = true;
     const onOpen = (): void => {
       watch.openedAt = clock.monotonic();
       this.#freshness.opened();
@@ -290,9 +289,8 @@ export class Informer<T> {
     this.#watching = watch;
     try {
       await this.#deps.listWatch.watch(this.#options.listOptions, from, (events) => {
-        isSilent &&= events.length === 0;
+        watch.hasHeard ||= events.length > 0;
         this.#heardAt = clock.monotonic();
-        watch.hasHeard = true;
         for (const event of events) this.#handle(event);
         this.#freshness.heard();
       });
@@ -301,7 +299,7 @@ export class Informer<T> {
       this.#watching = undefined;
     }
     const livedMs = clock.monotonic() - startedAt;
-    return livedMs < timeoutSeconds * 1000 ? !from.signal.aborted : isSilent;
+    return livedMs < timeoutSeconds * 1000 ? !from.signal.aborted : !watch.hasHeard;
   }
 
   #isProgress({ openedAt = Infinity, hasHeard }: OneWatch): boolean {

@@ -59,6 +59,11 @@ interface Index<T> {
 /**
  * Objects by key, with indexes that are updated with every change. With a codec, a read decodes the
  * object, unless it was decoded recently.
+ *
+ * @example
+ *   const copies = new Store<Copy>({ bySource: ({ source }) => [source] });
+ *   copies.set("web/db", { uid, resourceVersion, value: copy });
+ *   copies.by("bySource", "team/db"); // [copy]
  */
 export class Store<T> implements ReadStore<T> {
   readonly #entries = new Map<Key, StoreEntry<T> | string>();
