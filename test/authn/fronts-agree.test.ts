@@ -40,7 +40,7 @@ import {
 import { anyRequest, anyScope } from "../domain/scope/arbitraries.ts";
 import { secondOpinion } from "../domain/scope/second-opinion.ts";
 import { roles } from "../domain/scope/verdict-of.ts";
-import { guardedCluster } from "../support/fake-guarded-cluster.ts";
+import { guardedCluster } from "./fake-guarded-cluster.ts";
 import { rawObject } from "../support/fake-list-watch.ts";
 import { fakeForwarder } from "../support/fake-forwarder.ts";
 import { rawSigningKeys } from "../support/fake-informers.ts";

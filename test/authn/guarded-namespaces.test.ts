@@ -4,7 +4,7 @@ import { exposeLabelTrust, oneLocation } from "../../src/authn/request-locations
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import { Yielder } from "../../src/runtime/yielder.ts";
 import { emptyScope } from "../support/empty-scope.ts";
-import { guardedCluster, namespaceOf, type PolicyAnswer } from "../support/fake-guarded-cluster.ts";
+import { guardedCluster, namespaceOf, type PolicyAnswer } from "./fake-guarded-cluster.ts";
 import { FakeListWatch } from "../support/fake-list-watch.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { settled, TestClock } from "../support/test-clock.ts";

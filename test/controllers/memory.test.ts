@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { LeaderMemory } from "../../src/controllers/memory.ts";
 import { isKubeError } from "../../src/kube/client/kube-error.ts";
 import { refusal } from "../support/fake-client.ts";
-import { busyKeys, busyWorld } from "../support/busy-world.ts";
+import { busyKeys, busyWorld } from "./busy-world.ts";
 
 /** The number of entries of each part of the memory. */
 function sizes({ failures, refreshes, tokenQuota, ...rest }: LeaderMemory) {

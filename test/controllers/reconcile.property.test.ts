@@ -16,7 +16,7 @@ import type { LeaderMemory } from "../../src/controllers/memory.ts";
 import type { Request } from "../../src/controllers/question.ts";
 import type { Reconciler } from "../../src/controllers/reconciler.ts";
 import type { World } from "../../src/controllers/world.ts";
-import { busyKeys, busyWorld } from "../support/busy-world.ts";
+import { busyKeys, busyWorld } from "./busy-world.ts";
 import { refusal } from "../support/fake-client.ts";
 import { rawObject } from "../support/fake-list-watch.ts";
 import { runs } from "../support/property-runs.ts";

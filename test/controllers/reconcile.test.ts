@@ -16,7 +16,7 @@ import type { KubeError, KubeErrorCode } from "../../src/kube/client/kube-error.
 import { refusal } from "../support/fake-client.ts";
 import { settled } from "../support/test-clock.ts";
 import { fakeWorld } from "../support/world.ts";
-import { create, patch, probe, recordEvent, remove, replace, status } from "../support/writes.ts";
+import { create, patch, probe, recordEvent, remove, replace, status } from "./writes.ts";
 
 const read = (name: string) =>
   ({ do: "read", resource: resources.sharedSecrets, ref: { namespace: "ns", name } }) as const;

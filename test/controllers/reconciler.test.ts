@@ -4,7 +4,7 @@ import { ownedAccessKeyReconciler } from "../../src/controllers/kinds/owned-acce
 import { sharedSecretReconciler } from "../../src/controllers/kinds/shared-secret.ts";
 import type { Reconciler } from "../../src/controllers/reconciler.ts";
 import type { World } from "../../src/controllers/world.ts";
-import { busyWorld } from "../support/busy-world.ts";
+import { busyWorld } from "./busy-world.ts";
 import { refusal } from "../support/fake-client.ts";
 
 test.for<[string, Reconciler<World>, string, plural: string]>([

@@ -8,7 +8,7 @@ import { refusal, type Request } from "../support/fake-client.ts";
 import { projectNamespace, rawSharedSecret, rawSigningKeys } from "../support/fake-informers.ts";
 import { rawObject } from "../support/fake-list-watch.ts";
 import { fakeWorld } from "../support/world.ts";
-import { create, patch, probe, recordEvent, remove, replace, status } from "../support/writes.ts";
+import { create, patch, probe, recordEvent, remove, replace, status } from "./writes.ts";
 
 const body = { metadata: { resourceVersion: "1" } };
 const manifest = (versions: object) => ({

@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { ControlPlaneSource } from "../support/binaries.ts";
-import { connectAgent } from "../support/connect-agent.ts";
+import { connectAgent } from "./connect-agent.ts";
 import { connectCluster, prepareConnectedCluster } from "../support/connected-cluster.ts";
 import { startControlPlane, type StartedControlPlane } from "../support/control-plane.ts";
 import { issuerCa } from "../support/gateway-address.ts";

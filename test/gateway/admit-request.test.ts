@@ -6,7 +6,7 @@ import { emptyScope } from "../support/empty-scope.ts";
 import { authorizeAgain } from "../../src/gateway/admit-request.ts";
 import { refusalOf } from "../../src/gateway/credential.ts";
 import { type FakeRequest, headOf } from "../support/fake-exchange.ts";
-import { type FakeGatewayDeps, fakeGatewayDeps } from "../support/gateway-deps.ts";
+import { type FakeGatewayDeps, fakeGatewayDeps } from "./gateway-deps.ts";
 import { aliceKey, keyOf } from "../support/gateway-fixture.ts";
 import { admitRequest } from "../support/admit-request.ts";
 

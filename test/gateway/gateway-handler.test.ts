@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { gatewayHandler } from "../../src/gateway/gateway-handler.ts";
 import { FakeExchange, type FakeRequest } from "../support/fake-exchange.ts";
-import { type FakeGatewayDeps, fakeGatewayDeps } from "../support/gateway-deps.ts";
+import { type FakeGatewayDeps, fakeGatewayDeps } from "./gateway-deps.ts";
 import { aliceKey, bobKey, keyOf } from "../support/gateway-fixture.ts";
 import { settled } from "../support/test-clock.ts";
 

@@ -24,7 +24,7 @@ import { TestClock } from "../support/test-clock.ts";
 import { answerText, respondOk } from "../support/upstream-recorder.ts";
 import { flooded, floodRows } from "./raw-floods.ts";
 import { requestFieldsOf } from "./raw-frames.ts";
-import { bodyBytes } from "../support/gateway-deps.ts";
+import { bodyBytes } from "./gateway-deps.ts";
 
 const sharedSecrets = `/apis/${apiVersion}/namespaces/web/sharedsecrets`;
 const big = Buffer.alloc(4 * 1024 * 1024, " ");

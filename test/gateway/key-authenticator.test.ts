@@ -3,7 +3,7 @@ import type { ResolvedKey } from "../../src/domain/access-key/key-state.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { emptyScope } from "../support/empty-scope.ts";
 import { keyAuthenticator } from "../../src/gateway/key-authenticator.ts";
-import { fakeGatewayDeps } from "../support/gateway-deps.ts";
+import { fakeGatewayDeps } from "./gateway-deps.ts";
 import { fakeReviewDeps, resolvedKeyWith } from "../support/review-fixture.ts";
 import { unansweredDiscovery } from "../support/unanswered-discovery.ts";
 

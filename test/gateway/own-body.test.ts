@@ -4,7 +4,7 @@ import { group } from "../../src/api/names.ts";
 import { readingBounds } from "../../src/api/reading-bounds.ts";
 import { bodyShares, completesBody, OwnBodyReader } from "../../src/gateway/own-body.ts";
 import { FakeExchange } from "../support/fake-exchange.ts";
-import { bodyBytes } from "../support/gateway-deps.ts";
+import { bodyBytes } from "./gateway-deps.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
 
 const request: ReviewedRequest = {

@@ -15,7 +15,7 @@ import { mintToken } from "../../src/tokens/direct-token.ts";
 import { eventually } from "../support/eventually.ts";
 import { type FakeRequest, headOf } from "../support/fake-exchange.ts";
 import { rawSigningKeys } from "../support/fake-informers.ts";
-import { fakeGatewayDeps } from "../support/gateway-deps.ts";
+import { fakeGatewayDeps } from "./gateway-deps.ts";
 import { admitRequest } from "../support/admit-request.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { unansweredDiscovery } from "../support/unanswered-discovery.ts";

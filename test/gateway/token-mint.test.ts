@@ -3,7 +3,7 @@ import { apiVersion } from "../../src/api/names.ts";
 import { gatewayHandler } from "../../src/gateway/gateway-handler.ts";
 import { FakeExchange, type FakeRequest } from "../support/fake-exchange.ts";
 import type { FakeForwarding } from "../support/fake-forwarder.ts";
-import { type FakeGatewayDeps, fakeGatewayDeps, bodyBytes } from "../support/gateway-deps.ts";
+import { type FakeGatewayDeps, fakeGatewayDeps, bodyBytes } from "./gateway-deps.ts";
 import { aliceKey, keyOf } from "../support/gateway-fixture.ts";
 import { settled } from "../support/test-clock.ts";
 

@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { commands } from "../../src/client/commands.ts";
 import { allowRequesters } from "../support/keys-and-tokens.ts";
 import { api, unique } from "../support/policy-request.ts";
-import { type ProcessArguments, watchProcessArguments } from "../support/process-arguments.ts";
+import { type ProcessArguments, watchProcessArguments } from "./process-arguments.ts";
 import { type CliOptions, cliEnvironment, runCli } from "../support/run-cli.ts";
 import { installed, startOnTerminal } from "../support/terminal-program.ts";
 import { skippedWithout } from "../support/skipped.ts";

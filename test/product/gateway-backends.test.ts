@@ -7,7 +7,7 @@ import { managementPath } from "../support/gateway-address.ts";
 import { type KnownKey, makeKey } from "../support/key-request.ts";
 import { KeptSockets, endServer } from "../support/local-server.ts";
 import { arrange, bind, patchTypes, unique } from "../support/policy-request.ts";
-import { makeRunningPod } from "../support/running-pod.ts";
+import { makeRunningPod } from "./running-pod.ts";
 import { skippedWithout } from "../support/skipped.ts";
 import { gatewayKnows } from "../support/ways-in.ts";
 

@@ -11,7 +11,7 @@ import { type KnownKey, makeKey } from "../support/key-request.ts";
 import { allowRequesters } from "../support/keys-and-tokens.ts";
 import type { RunningPod } from "../support/pod-requests.ts";
 import { api, bind, unique } from "../support/policy-request.ts";
-import { makeRunningPod } from "../support/running-pod.ts";
+import { makeRunningPod } from "./running-pod.ts";
 import { isAtLength } from "../support/property-runs.ts";
 import { skippedWithout } from "../support/skipped.ts";
 import {

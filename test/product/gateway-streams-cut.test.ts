@@ -12,7 +12,7 @@ import { isRunning, openInPod } from "../support/kubectl-streams.ts";
 import { becomes } from "../support/becomes.ts";
 import { api, bind, unique } from "../support/policy-request.ts";
 import type { RunningPod } from "../support/pod-requests.ts";
-import { makeRunningPod } from "../support/running-pod.ts";
+import { makeRunningPod } from "./running-pod.ts";
 import { skippedWithout } from "../support/skipped.ts";
 
 const patience = { every: 50 } as const;

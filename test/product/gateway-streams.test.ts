@@ -10,7 +10,7 @@ import { podActions } from "../support/kubectl-streams.ts";
 import { becomes } from "../support/becomes.ts";
 import { bind, unique } from "../support/policy-request.ts";
 import type { RunningPod } from "../support/pod-requests.ts";
-import { makeRunningPod } from "../support/running-pod.ts";
+import { makeRunningPod } from "./running-pod.ts";
 import { skippedWithout } from "../support/skipped.ts";
 
 const editors = unique("editors");

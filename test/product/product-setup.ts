@@ -10,7 +10,7 @@ import { gatewayCa } from "../support/gateway-address.ts";
 import { awaitStamps, startPrepared } from "../support/install-latchkey.ts";
 import { type ControllerProcess, startController } from "../support/latchkey-process.ts";
 import { isMissing, type Missing, orMissing } from "../support/prepared.ts";
-import { gatewayArgs, type Product, startProduct } from "../support/product.ts";
+import { gatewayArgs, type Product, startProduct } from "./product.ts";
 import { enforcesOwnerReferences } from "../support/program-flags.ts";
 import { endsWith, startOthers } from "../support/setups.ts";
 import { servesOwnKinds, trustFiles } from "../support/trust.ts";

@@ -4,7 +4,7 @@ import { managementPath } from "../support/gateway-address.ts";
 import { worksAs } from "../support/key-request.ts";
 import { type GatewayProcess, startGateway } from "../support/latchkey-process.ts";
 import { askAt, askDirectly, selfReview } from "../support/ways-in.ts";
-import { gatewayArgs } from "../support/product.ts";
+import { gatewayArgs } from "./product.ts";
 import { arrangePolicyVerbs, expectedAnswer, makeScopedKeys, policyVerbs } from "./policy-verbs.ts";
 
 describe.skipIf(inject("webhook") === undefined)(

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Exchange } from "../../src/runtime/exchange.ts";
-import { answerOk, type FrontFixture, startFront } from "../support/front-fixture.ts";
+import { answerOk, type FrontFixture, startFront } from "./front-fixture.ts";
 import { type RawConnection, rawConnection } from "../support/raw-client.ts";
 
 const closing: (() => unknown)[] = [];

@@ -7,7 +7,7 @@ import {
   type FrontFixture,
   type FrontFixtureOptions,
   startFront,
-} from "../support/front-fixture.ts";
+} from "./front-fixture.ts";
 import { type RawConnection, rawConnection } from "../support/raw-client.ts";
 
 const closing: (() => unknown)[] = [];

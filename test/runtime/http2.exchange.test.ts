@@ -2,7 +2,7 @@ import { connect, type ClientHttp2Session } from "node:http2";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Exchange } from "../../src/runtime/exchange.ts";
-import { answerOk, type FrontFixture, startFront } from "../support/front-fixture.ts";
+import { answerOk, type FrontFixture, startFront } from "./front-fixture.ts";
 import { data, headers, type RawSession, rawSession, windowUpdate } from "../support/raw-http2.ts";
 
 const closing: (() => unknown)[] = [];

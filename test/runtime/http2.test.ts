@@ -1,9 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import {
-  type FrontFixture,
-  type FrontFixtureOptions,
-  startFront,
-} from "../support/front-fixture.ts";
+import { type FrontFixture, type FrontFixtureOptions, startFront } from "./front-fixture.ts";
 import {
   data,
   flags,

@@ -11,7 +11,7 @@ import {
   type FrontFixture,
   type FrontFixtureOptions,
   startFront,
-} from "../support/front-fixture.ts";
+} from "./front-fixture.ts";
 import { openConnection } from "../support/gateway-fixture.ts";
 import { rawConnection } from "../support/raw-client.ts";
 import { headers, rawSession, windowUpdate } from "../support/raw-http2.ts";

@@ -14,7 +14,7 @@ import {
 } from "../support/agent-fixture.ts";
 import { get, mergePatch, remove } from "../support/cluster-connection.ts";
 import { hasDedicatedClusters, startDedicatedCluster } from "../support/dedicated-cluster.ts";
-import { etcdBackup } from "../support/etcd-backup.ts";
+import { etcdBackup } from "./etcd-backup.ts";
 import { eventually } from "../support/eventually.ts";
 import { writeKubeconfig, writePrivately } from "../support/kubeconfig.ts";
 import { applyClusterAgentRbac } from "../support/install.ts";

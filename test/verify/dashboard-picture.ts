@@ -1,6 +1,6 @@
 import { chromium } from "playwright-core";
 import { dashboardPanels, type Panel } from "../support/dashboard.ts";
-import type { Prometheus, Series } from "../support/prometheus.ts";
+import type { Prometheus, Series } from "./prometheus.ts";
 
 /** Pixels of a column and of a line of the dashboard. */
 const [columnPx, linePx, gapPx] = [50, 36, 6];

@@ -15,7 +15,7 @@ import { gatewayCa, managementPath } from "../support/gateway-address.ts";
 import { apply, applyGateway, policiesCount } from "../support/install.ts";
 import { makeRoot, postKey } from "../support/latchkey-objects.ts";
 import type { GatewayProcess } from "../support/latchkey-process.ts";
-import { startTcpBalancer, type TcpBalancer } from "../support/tcp-balancer.ts";
+import { startTcpBalancer, type TcpBalancer } from "./tcp-balancer.ts";
 import { get } from "../support/cluster-connection.ts";
 
 const configMaps = "/api/v1/namespaces/default/configmaps";

@@ -15,7 +15,7 @@ import {
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { runConfig } from "../support/image.ts";
-import { findBubblewrap, inImage } from "../support/image-sandbox.ts";
+import { findBubblewrap, inImage } from "./image-sandbox.ts";
 import { apply, repository } from "../support/install.ts";
 import { kubectl } from "../support/kubectl.ts";
 import { startTiedChild, type TiedChild } from "../support/tied-child.ts";

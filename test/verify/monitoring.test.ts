@@ -9,7 +9,7 @@ import { alertRules, rulesFile } from "../support/alert-rules.ts";
 import { dashboardPanels } from "../support/dashboard.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import { eventually } from "../support/eventually.ts";
-import { type Prometheus, type Series, startPrometheus } from "../support/prometheus.ts";
+import { type Prometheus, type Series, startPrometheus } from "./prometheus.ts";
 import { textsOf } from "../support/promql.ts";
 import {
   type AlertFault,

@@ -9,7 +9,7 @@ import {
 } from "../support/dedicated-cluster.ts";
 import { postNamespace } from "../support/latchkey-objects.ts";
 import { eventually } from "../support/eventually.ts";
-import { type PodView, startPods } from "../support/pod-view.ts";
+import { type PodView, startPods } from "./pod-view.ts";
 import { skippedFor } from "../support/skipped.ts";
 import {
   programOf,

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { type Ask, get, mergePatch, post } from "../support/cluster-connection.ts";
-import { etcdBackup } from "../support/etcd-backup.ts";
+import { etcdBackup } from "./etcd-backup.ts";
 import { eventually } from "../support/eventually.ts";
 import { isTrue, keysPath, postKey, postNamespace } from "../support/latchkey-objects.ts";
 import type { LatchkeyProcess, WebhookProcess } from "../support/latchkey-process.ts";

@@ -8,7 +8,7 @@ import {
   hasDedicatedClusters,
   startDedicatedCluster,
 } from "../support/dedicated-cluster.ts";
-import { etcdBackup } from "../support/etcd-backup.ts";
+import { etcdBackup } from "./etcd-backup.ts";
 import { eventually } from "../support/eventually.ts";
 import { gatewayCa, managementPath } from "../support/gateway-address.ts";
 import { askGateway } from "../support/gateway-request.ts";

@@ -22,13 +22,13 @@ import {
   startEndpoint,
   tokenPath,
 } from "../support/direct-fixture.ts";
-import { etcdBackup } from "../support/etcd-backup.ts";
+import { etcdBackup } from "./etcd-backup.ts";
 import { eventually } from "../support/eventually.ts";
 import { FaultProxy } from "../support/fault-proxy.ts";
 import { freePort } from "../support/free-port.ts";
 import { type ControllerProcess, startController } from "../support/latchkey-process.ts";
 import { percentile } from "../support/percentile.ts";
-import { type RoundRobinFront, startRoundRobinFront } from "../support/round-robin-front.ts";
+import { type RoundRobinFront, startRoundRobinFront } from "./round-robin-front.ts";
 import { allowRequesters } from "../support/scenario-play.ts";
 
 /** A restored etcd is noticed after at most 45 s, see docs/operations.md. */

@@ -16,7 +16,7 @@ import {
   startDedicatedCluster,
 } from "../support/dedicated-cluster.ts";
 import { recordingLog } from "../support/recording-log.ts";
-import { startTcpBalancer, type TcpBalancer } from "../support/tcp-balancer.ts";
+import { startTcpBalancer, type TcpBalancer } from "./tcp-balancer.ts";
 import type { Exit } from "../support/tied-child.ts";
 import { askWebhookAtAdmission, trustWebhook, webhookHost } from "../support/trust.ts";
 import { type Answer, get } from "../support/cluster-connection.ts";

@@ -32,7 +32,7 @@ import { VerifiedTokens } from "../../src/tokens/verified-tokens.ts";
 import { JumpClock } from "../faults/jump-clock.ts";
 import { controllerSettings } from "../faults/programs.ts";
 import { accountKubeconfig, type ServiceAccountLogin } from "../support/account-login.ts";
-import { type CachingFront, startCachingFront } from "../support/caching-front.ts";
+import { type CachingFront, startCachingFront } from "./caching-front.ts";
 import { get } from "../support/cluster-connection.ts";
 import { startConnectProxy } from "../support/connect-proxy.ts";
 import {
@@ -46,7 +46,7 @@ import { recordingLog } from "../support/recording-log.ts";
 import { FakeStateSecret } from "../support/revoked-list-fixture.ts";
 import { allowRequesters } from "../support/scenario-play.ts";
 import { isMissing, orMissing } from "../support/prepared.ts";
-import { StrictVerifier } from "../support/strict-verifier.ts";
+import { StrictVerifier } from "./strict-verifier.ts";
 import { startVerifier, type TokenVerifier } from "../support/token-verifiers.ts";
 
 const namespace = "latchkey-system";

@@ -32,12 +32,7 @@ import {
   readyReason,
   tokensPath,
 } from "../support/latchkey-objects.ts";
-import {
-  allowedRequest,
-  groundsOfRefusals,
-  refusedRequests,
-  tenant,
-} from "../support/refused-requests.ts";
+import { allowedRequest, groundsOfRefusals, refusedRequests, tenant } from "./refused-requests.ts";
 import { servesOwnKinds, trustFiles, trustWebhook, webhookHost } from "../support/trust.ts";
 
 /** The versions during an upgrade, each without `--emulated-version`, as kubeadm starts them. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../../src/api/names.ts";
 import { copyReconcilerWith } from "../../../src/controllers/kinds/copy.ts";
 import type { TargetWrites } from "../../../src/domain/sync/target-writes.ts";
-import { agentWorld } from "../../support/agent-world.ts";
+import { agentWorld } from "./agent-world.ts";
 import { projectNamespace, rawCopy } from "../../support/fake-informers.ts";
 import { rawObject } from "../../support/fake-list-watch.ts";
 import { rawEntry, rawTombstone } from "../../support/raw-outbox.ts";

@@ -8,7 +8,7 @@ import { sourceReportReconciler } from "../../../src/controllers/cluster-agent/s
 import { parseReport, reportKey } from "../../../src/domain/outbox/cluster-report.ts";
 import { reportName, reportNumberOf } from "../../../src/domain/outbox/outbox-names.ts";
 import { KubeError } from "../../../src/kube/client/kube-error.ts";
-import { agentWorld } from "../../support/agent-world.ts";
+import { agentWorld } from "./agent-world.ts";
 import type { Request } from "../../support/fake-client.ts";
 import { projectNamespace, rawCopy } from "../../support/fake-informers.ts";
 import { rawObject, type RawObject } from "../../support/fake-list-watch.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { annotations } from "../../../src/api/names.ts";
 import { sourceReportReconciler } from "../../../src/controllers/cluster-agent/source-report.ts";
 import { reportName, reportNumberOf } from "../../../src/domain/outbox/outbox-names.ts";
-import { agentWorld } from "../../support/agent-world.ts";
+import { agentWorld } from "./agent-world.ts";
 import { projectNamespace, rawCopy } from "../../support/fake-informers.ts";
 import { rawObject } from "../../support/fake-list-watch.ts";
 import { rawEntry, rawTombstone } from "../../support/raw-outbox.ts";

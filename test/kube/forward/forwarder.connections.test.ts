@@ -1,12 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import type { ForwardedRequest } from "../../../src/kube/forward/forwarder.ts";
-import {
-  type ForwarderFixture,
-  post,
-  send,
-  startForwarder,
-} from "../../support/forwarder-fixture.ts";
+import { type ForwarderFixture, post, send, startForwarder } from "./forwarder-fixture.ts";
 import { probed } from "../../support/tcp-timers.ts";
 import { TestClock } from "../../support/test-clock.ts";
 import { answerText, type Respond } from "../../support/upstream-recorder.ts";

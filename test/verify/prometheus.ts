@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { dump } from "js-yaml";
 import { listAt, numberAt, recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
-import { debianPrograms } from "./debian-programs.ts";
-import { eventually } from "./eventually.ts";
-import { freePort } from "./free-port.ts";
-import { startTiedChild } from "./tied-child.ts";
+import { debianPrograms } from "../support/debian-programs.ts";
+import { eventually } from "../support/eventually.ts";
+import { freePort } from "../support/free-port.ts";
+import { startTiedChild } from "../support/tied-child.ts";
 
 /** A series of the answer to a query. */
 export interface Series {

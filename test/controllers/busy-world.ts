@@ -18,10 +18,10 @@ import {
   rawCopy,
   rawSharedSecret,
   rawSigningKeys,
-} from "./fake-informers.ts";
-import { rawObject, type RawObject } from "./fake-list-watch.ts";
-import { policies, rawGrant, rawRequested } from "./requester-objects.ts";
-import { fakeWorld, type FakeWorld, type FakeWorldOptions } from "./world.ts";
+} from "../support/fake-informers.ts";
+import { rawObject, type RawObject } from "../support/fake-list-watch.ts";
+import { policies, rawGrant, rawRequested } from "../support/requester-objects.ts";
+import { fakeWorld, type FakeWorld, type FakeWorldOptions } from "../support/world.ts";
 
 const connector = `latchkey-connector-${"0".repeat(32)}`;
 const deletionTimestamp = "2026-01-01T00:00:00Z";

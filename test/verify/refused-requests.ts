@@ -1,7 +1,7 @@
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
-import { type Ask, type Caller, mergePatch, post } from "./cluster-connection.ts";
-import { derivedRequests } from "./derived-requests.ts";
+import { type Ask, type Caller, mergePatch, post } from "../support/cluster-connection.ts";
+import { derivedRequests } from "../support/derived-requests.ts";
 import {
   bindClusterRole,
   keysPath,
@@ -9,7 +9,7 @@ import {
   postKey,
   postNamespace,
   postToken,
-} from "./latchkey-objects.ts";
+} from "../support/latchkey-objects.ts";
 
 const root: Caller = { user: "root", groups: ["system:masters"] };
 

@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
-import { endServer, listenLocally, type LocalServer } from "./local-server.ts";
-import type { WebhookProcess } from "./latchkey-process.ts";
+import { endServer, listenLocally, type LocalServer } from "../support/local-server.ts";
+import type { WebhookProcess } from "../support/latchkey-process.ts";
 
 /** A replica behind the balancer. */
 export type Backend = Pick<WebhookProcess, "url" | "webhookUrl">;

@@ -1,5 +1,5 @@
 import { cpSync, rmSync } from "node:fs";
-import type { StartedControlPlane } from "./control-plane.ts";
+import type { StartedControlPlane } from "../support/control-plane.ts";
 
 /** What is stopped while the data of etcd is replaced; kube-apiserver, too, unless it is `etcd`. */
 type Interrupted = Parameters<StartedControlPlane["interrupt"]>[0];

@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { debianPrograms } from "./debian-programs.ts";
-import { runConfig } from "./image.ts";
+import { debianPrograms } from "../support/debian-programs.ts";
+import { runConfig } from "../support/image.ts";
 
 /** Why no container of the image can run on this machine. */
 export interface NoSandbox {

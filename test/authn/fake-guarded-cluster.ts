@@ -4,10 +4,10 @@ import { KubeError } from "../../src/kube/client/kube-error.ts";
 import type { ListWatch } from "../../src/kube/informer/list-watch.ts";
 import { provingWatchTimes } from "../../src/kube/informer/watch-times.ts";
 import { Yielder } from "../../src/runtime/yielder.ts";
-import { shippedPolicy } from "./connected-policies.ts";
-import { FakeListWatch, type RawObject, rawObject } from "./fake-list-watch.ts";
-import { recordingLog } from "./recording-log.ts";
-import { TestClock } from "./test-clock.ts";
+import { shippedPolicy } from "../support/connected-policies.ts";
+import { FakeListWatch, type RawObject, rawObject } from "../support/fake-list-watch.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import { TestClock } from "../support/test-clock.ts";
 
 /** A namespace of a project, with these labels in addition. */
 export function namespaceOf(project: string | undefined, name: string, more: object = {}) {

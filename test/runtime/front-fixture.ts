@@ -2,7 +2,7 @@ import { systemClock, type Timers } from "../../src/runtime/clock.ts";
 import type { Exchange, UpgradeExchange } from "../../src/runtime/exchange.ts";
 import { frontLimits, type ServerLimits } from "../../src/runtime/server-options.ts";
 import { type Server, startServer } from "../../src/runtime/server.ts";
-import { testCertificates } from "./gateway-fixture.ts";
+import { testCertificates } from "../support/gateway-fixture.ts";
 
 /** What a test changes about a front server. */
 export interface FrontFixtureOptions {

@@ -1,5 +1,5 @@
 import { recordAt } from "../../src/api/parse.ts";
-import { admin, type Answer, type Ask, type Caller, get } from "./cluster-connection.ts";
+import { admin, type Answer, type Ask, type Caller, get } from "../support/cluster-connection.ts";
 
 /** What a user of the API server can do in a test. */
 interface Asking {

@@ -1,16 +1,16 @@
-import { agentProgram } from "../../src/controllers/cluster-agent/agent-controller.ts";
-import { agentKinds } from "../../src/controllers/cluster-agent/agent-kinds.ts";
-import { outboxListWatch } from "../../src/controllers/cluster-agent/translated-list-watch.ts";
-import type { ClusterReport } from "../../src/domain/outbox/cluster-report.ts";
-import type { TargetWrites } from "../../src/domain/sync/target-writes.ts";
-import { Yielder } from "../../src/runtime/yielder.ts";
-import type { SyncWorld } from "../../src/controllers/sync-world.ts";
-import { controllerOptions } from "./controller-options.ts";
-import { FakeListWatch, type RawObject } from "./fake-list-watch.ts";
-import { cluster, outbox } from "./raw-outbox.ts";
-import { recordingLog } from "./recording-log.ts";
-import { settled, TestClock } from "./test-clock.ts";
-import { type FakeWorld, type FakeWorldOptions, fakeWorldOf } from "./world.ts";
+import { agentProgram } from "../../../src/controllers/cluster-agent/agent-controller.ts";
+import { agentKinds } from "../../../src/controllers/cluster-agent/agent-kinds.ts";
+import { outboxListWatch } from "../../../src/controllers/cluster-agent/translated-list-watch.ts";
+import type { ClusterReport } from "../../../src/domain/outbox/cluster-report.ts";
+import type { TargetWrites } from "../../../src/domain/sync/target-writes.ts";
+import { Yielder } from "../../../src/runtime/yielder.ts";
+import type { SyncWorld } from "../../../src/controllers/sync-world.ts";
+import { controllerOptions } from "../../support/controller-options.ts";
+import { FakeListWatch, type RawObject } from "../../support/fake-list-watch.ts";
+import { cluster, outbox } from "../../support/raw-outbox.ts";
+import { recordingLog } from "../../support/recording-log.ts";
+import { settled, TestClock } from "../../support/test-clock.ts";
+import { type FakeWorld, type FakeWorldOptions, fakeWorldOf } from "../../support/world.ts";
 
 /** The world of an agent, and its fake outbox. */
 interface AgentWorld extends FakeWorld<SyncWorld> {

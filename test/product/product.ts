@@ -1,9 +1,13 @@
-import { bundle } from "./bundle.ts";
-import type { Report } from "./binaries.ts";
-import type { StartedControlPlane } from "./control-plane.ts";
-import { externalUrl } from "./gateway-address.ts";
-import { applyGatewayRbac, type Installation, policiesCount } from "./install.ts";
-import { type PreparedOptions, stampByWebhook, startPrepared } from "./install-latchkey.ts";
+import { bundle } from "../support/bundle.ts";
+import type { Report } from "../support/binaries.ts";
+import type { StartedControlPlane } from "../support/control-plane.ts";
+import { externalUrl } from "../support/gateway-address.ts";
+import { applyGatewayRbac, type Installation, policiesCount } from "../support/install.ts";
+import {
+  type PreparedOptions,
+  stampByWebhook,
+  startPrepared,
+} from "../support/install-latchkey.ts";
 import {
   type ControllerProcess,
   type GatewayProcess,
@@ -12,8 +16,8 @@ import {
   startGateway,
   startWebhook,
   type WebhookProcess,
-} from "./latchkey-process.ts";
-import { admitted, askWebhookAtAdmission, webhookHost } from "./trust.ts";
+} from "../support/latchkey-process.ts";
+import { admitted, askWebhookAtAdmission, webhookHost } from "../support/trust.ts";
 
 /** The arguments of the gateways of tests: replicas that publish the same list of clusters. */
 export const gatewayArgs = [

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { PassiveClock } from "../../src/runtime/clock.ts";
 import type { Handler, HttpResponse } from "../../src/runtime/routes.ts";
-import { type HttpsFront, startHttpsFront } from "./https-front.ts";
+import { type HttpsFront, startHttpsFront } from "../support/https-front.ts";
 
 /** A server in front of an issuer; its CA is in PEM. */
 export interface CachingFront extends HttpsFront {

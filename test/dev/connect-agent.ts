@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { loadAll } from "js-yaml";
 import { stringAt, stringMapAt } from "../../src/api/parse.ts";
-import type { ControlPlane } from "./control-plane-handle.ts";
-import { applyClusterAgentRbac } from "./install.ts";
-import { writePrivately } from "./kubeconfig.ts";
-import { kubectl } from "./kubectl.ts";
+import type { ControlPlane } from "../support/control-plane-handle.ts";
+import { applyClusterAgentRbac } from "../support/install.ts";
+import { writePrivately } from "../support/kubeconfig.ts";
+import { kubectl } from "../support/kubectl.ts";
 
 /** How a cluster is connected, as a user connects it. */
 export interface Connection {

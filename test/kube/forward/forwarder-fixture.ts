@@ -1,13 +1,13 @@
-import { systemClock } from "../../src/runtime/clock.ts";
+import { systemClock } from "../../../src/runtime/clock.ts";
 import {
   createForwarder,
   type ForwardedRequest,
   type Forwarder,
   type ForwarderOptions,
   type Forwarding,
-} from "../../src/kube/forward/forwarder.ts";
-import { fakeCredentials } from "./fake-credentials.ts";
-import { startUpstreamRecorder, type UpstreamRecorder } from "./upstream-recorder.ts";
+} from "../../../src/kube/forward/forwarder.ts";
+import { fakeCredentials } from "../../support/fake-credentials.ts";
+import { startUpstreamRecorder, type UpstreamRecorder } from "../../support/upstream-recorder.ts";
 
 /** A forwarder and the recorder that it sends to. */
 export interface ForwarderFixture {

@@ -1,8 +1,8 @@
 import { inject } from "vitest";
-import { eventually } from "./eventually.ts";
-import { type RunningPod, runningPodRequests } from "./pod-requests.ts";
-import { isMissing } from "./prepared.ts";
-import { arrange, makeNamespace, patchTypes, unique } from "./policy-request.ts";
+import { eventually } from "../support/eventually.ts";
+import { type RunningPod, runningPodRequests } from "../support/pod-requests.ts";
+import { isMissing } from "../support/prepared.ts";
+import { arrange, makeNamespace, patchTypes, unique } from "../support/policy-request.ts";
 
 /** Creates a namespace and a pod in it, bound to a node of the fake kubelet. */
 export async function makeRunningPod(): Promise<RunningPod> {

@@ -9,11 +9,11 @@ import { Yielder } from "../../src/runtime/yielder.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import type { ResolvedKey } from "../../src/domain/access-key/key-state.ts";
 import { UnknownKeyRetries } from "../../src/authn/identify-key.ts";
-import { fakeCredentials } from "./fake-credentials.ts";
-import { fakeForwarder, type FakeForwarder } from "./fake-forwarder.ts";
-import { aliceKey, bobKey, keyOf } from "./gateway-fixture.ts";
-import { recordingLog } from "./recording-log.ts";
-import { TestClock } from "./test-clock.ts";
+import { fakeCredentials } from "../support/fake-credentials.ts";
+import { fakeForwarder, type FakeForwarder } from "../support/fake-forwarder.ts";
+import { aliceKey, bobKey, keyOf } from "../support/gateway-fixture.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import { TestClock } from "../support/test-clock.ts";
 
 /** What a handler of the gateway needs, without sockets, and with a clock that a test moves. */
 export interface FakeGatewayDeps extends GatewayContext {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { fetch } from "undici";
-import { type HttpsFront, startHttpsFront } from "./https-front.ts";
+import { type HttpsFront, startHttpsFront } from "../support/https-front.ts";
 
 /** A load balancer that opens TLS; its CA is in PEM. */
 export interface RoundRobinFront extends HttpsFront {
