@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { pathsIn, quotesIn, strayQuotes } from "./quoted-code.ts";
 
 const repository = join(import.meta.dirname, "..", "..");
 const page = readFileSync(join(repository, "CONTRIBUTING.md"), "utf8");
@@ -30,9 +31,7 @@ test("the map of CONTRIBUTING.md lists exactly the directories of src, of src/do
 });
 
 test("CONTRIBUTING.md names only files and directories that exist", () => {
-  const named = [...page.matchAll(/`((?:src|test|release|docs|crds|config)\/[\w/.-]+)`/g)].map(
-    ([, path = ""]) => path,
-  );
+  const named = pathsIn(page);
   expect(named.length).toBeGreaterThan(40);
   expect(named.filter((path) => !existsSync(join(repository, path)))).toEqual([]);
 });
@@ -40,12 +39,10 @@ test("CONTRIBUTING.md names only files and directories that exist", () => {
 test("CONTRIBUTING.md quotes lines that exist", () => {
   const [, section = ""] = page.split("## A way in\n");
   const [wayIn = ""] = section.split("\n## ");
+  const named = pathsIn(wayIn);
   const sources = files
-    .filter((path) => wayIn.includes(`\`${path}\``) || path.startsWith("test/specification/"))
+    .filter((path) => named.includes(path) || path.startsWith("test/specification/"))
     .map((path) => readFileSync(join(repository, path), "utf8"));
-  const lines = [...wayIn.matchAll(/```ts\n([^]*?)```/g)].flatMap(([, block = ""]) =>
-    block.split("\n").map((line) => line.trim()),
-  );
-  expect(lines.length).toBeGreaterThan(10);
-  expect(lines.filter((line) => !sources.some((text) => text.includes(line)))).toEqual([]);
+  expect(quotesIn(wayIn).length).toBeGreaterThan(10);
+  expect(strayQuotes(wayIn, sources)).toEqual([]);
 });
