@@ -29,10 +29,7 @@ export interface Reconciler<W extends SyncWorld = SyncWorld> {
    * time; may change the memory, but sends nothing.
    *
    * @example
-   *   decide: (key, { stores, clock }) => {
-   *     const token = stores.tokens.get(key);
-   *     return token === undefined ? nothingToDo : planToken(token, clock.now());
-   *   };
+   *   decide: (key, { stores, clock }) => planToken(stores.tokens.get(key), clock.now());
    */
   readonly decide: (key: Key, world: W, answers: Answers) => ReconcileDecision;
   /** What a failed request means; a temporary failure by default. */

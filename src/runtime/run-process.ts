@@ -76,7 +76,7 @@ const closeGraceMs = 2_000;
 
 /**
  * Runs a process until SIGTERM: starts its HTTP server, runs its parts, drains them, ends them and
- * closes them in reverse order.
+ * closes them in reverse order. It exits with 1 when a part or its leading fails.
  */
 export async function runProcess(
   { name, config, assemble }: Program,
@@ -112,15 +112,23 @@ export async function runProcess(
   log.info({ url: server.url, ...started }, `${name} started`);
 
   const running = new AbortController();
-  const ran = runParts(parts, running.signal);
-  const end = await Promise.race([lead?.(signal) ?? aborted(signal), ran]);
-  log.info(end === undefined ? {} : { end }, `${name} stops`);
-  if (end === "lost") exit(1);
-  // What a part drains for may need the other parts, so all of them run until then.
-  await inReverse(parts, (part) => part.drain?.());
-  running.abort();
-  await ran;
-  await Promise.all([server.close(closeGraceMs), closeParts(parts)]);
+  try {
+    const ran = runParts(parts, running.signal);
+    const end = await Promise.race([lead?.(signal) ?? aborted(signal), ran]);
+    log.info(end === undefined ? {} : { end }, `${name} stops`);
+    if (end === "lost") exit(1);
+    // What a part drains for may need the other parts, so all of them run until then.
+    await inReverse(parts, (part) => part.drain?.());
+    running.abort();
+    await ran;
+    await Promise.all([server.close(closeGraceMs), closeParts(parts)]);
+  } catch (error) {
+    // The other parts would answer probes for a process that does nothing.
+    log.error({ error }, `${name} failed and exits; it works again after a restart`);
+    exit(1);
+    running.abort();
+    await server.close(0);
+  }
 }
 
 /** Runs all parts until the signal aborts. */

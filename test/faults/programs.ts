@@ -1,5 +1,7 @@
+import { parseConfig } from "../../src/runtime/options.ts";
 import { closeParts, problemsOf, runParts } from "../../src/runtime/run-process.ts";
 import type { assembleController } from "../../src/controllers/assemble.ts";
+import { controllerOptions } from "../../src/controllers/controller-options.ts";
 import { assembleAgent } from "../../src/controllers/cluster-agent/assemble-agent.ts";
 import type { Credentials } from "../../src/kube/credentials/credentials.ts";
 import type { ProcessConnectionDeps } from "../../src/kube/process-connection.ts";
@@ -139,24 +141,12 @@ export function programsWith(assemble: AssembleController): Readonly<Record<Prog
 
 const prefixes = { user: "", team: "" };
 
-/** The settings of a controller of a run. */
+/** The settings of a controller of a run: the defaults, but for these. */
 export const controllerSettings = {
+  ...parseConfig(controllerOptions, { flags: new Map(), env: {} }),
   prefixes,
-  issuer: "https://latchkey.latchkey-system.svc",
-  audience: "management.service/direct",
-  maximumKeyTtl: 0,
-  maximumTokenTtl: 86_400,
-  signingKeyRotation: 30 * 86_400_000,
-  deleteExpiredTokensAfter: 3_600,
-  deleteExpiredKeysAfter: undefined,
-  quotaTokens: 1_000,
-  quotaExempt: [],
-  requireSyncFrom: false,
-  copyKeys: [],
   // Small, so that a scenario fills an outbox.
   maximumOutboxBytes: 400,
-  grantSettleTime: 2_000,
-  workers: 16,
   writers: 16,
   maximumBodyBytesInFlight: 16 * 1024 * 1024,
   lease: leaseTimes,

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { conditionTypes, reasons } from "../../src/api/conditions.ts";
 import { group } from "../../src/api/names.ts";
@@ -105,26 +106,51 @@ describe("docs/cli.md", () => {
   });
 });
 
-describe("docs/options.md", () => {
-  const page = readFileSync(new URL("options.md", docs), "utf8");
-
-  test.each(Object.values(serverCommands))(
-    "has a row for each option of latchkey $name, as its help says it",
-    ({ name, options }) => {
-      const [, section = ""] = page.split(`\n## Options of \`latchkey ${name}\`\n`);
-      const rows = [...(section.split("\n## ")[0] ?? "").matchAll(/^\| (`--.*) \|$/gm)].map(
-        ([, cells = ""]) => cells.split(/ +\| +/).map((cell) => cell.replaceAll("\\", "").trim()),
-      );
-      expect(rows).toEqual(Object.entries(options).map(documented));
+// `npm run --silent test -- test/house/tables.test.ts --update` writes it.
+test("docs/options.md has a row for each option, as its help says it", async () => {
+  const path = fileURLToPath(new URL("options.md", docs));
+  const page = Object.values(serverCommands).reduce(
+    (text, { name, options }) => {
+      const [before = "", after = ""] = text.split(`\n## Options of \`latchkey ${name}\`\n\n`);
+      const [, rest] = /^(?:\|.*\n)*([^]*)$/.exec(after) ?? [];
+      const rows = [optionColumns, ...Object.entries(options).map(documented)];
+      return `${before}\n## Options of \`latchkey ${name}\`\n\n${markdownTable(rows)}${rest}`;
     },
+    readFileSync(path, "utf8"),
   );
+  await expect(page).toMatchFileSnapshot(path);
 });
+
+const optionColumns = ["option", "variable", "default", "meaning"];
+
+/** Markdown of a cell: a bar ends a cell, and `<` outside of code begins a tag. */
+function escaped(cell: string): string {
+  const bars = cell.replaceAll("|", "\\|");
+  return bars.replaceAll(/`[^`]*`|</g, (part) => (part === "<" ? "\\<" : part));
+}
+
+/** A table as oxfmt formats it; the first row is its head. */
+function markdownTable(rows: readonly (readonly string[])[]): string {
+  const [head = [], ...others] = rows.map((row) => row.map(escaped));
+  const widths = head.map((_, at) =>
+    Math.max(...[head, ...others].map((row) => row[at]?.length ?? 0)),
+  );
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(" | ")} |\n`;
+  return [head, widths.map((width) => "-".repeat(width)), ...others].map(line).join("");
+}
 
 test("pages name no metric that does not exist", () => {
   const names: readonly string[] = Object.keys(metricTable);
   const text = pages.map((name) => readFileSync(new URL(name, docs), "utf8")).join("\n");
   const named = [...text.matchAll(/\blatchkey_[a-z_]+/g)].map(([name]) => name);
   expect(named.filter((name) => !names.includes(name))).toEqual([]);
+});
+
+test("docs/operations.md has one row for a metric", () => {
+  const page = readFileSync(new URL("operations.md", docs), "utf8");
+  const rows = [...page.matchAll(/^\| `(latchkey_[a-z_]+)` +\|/gm)].map(([, name]) => name);
+  expect(rows.filter((name, at) => rows.indexOf(name) !== at)).toEqual([]);
 });
 
 test("each reason is set somewhere in src", () => {

@@ -104,3 +104,19 @@ test.each([
   await ended;
   expect(exits).toEqual(codes);
 });
+
+const failing = async (): Promise<never> => {
+  throw new TypeError("a defect");
+};
+
+test.each<[string, Omit<AssembledProcess, "started">]>([
+  ["a part", { parts: [{ run: failing }] }],
+  ["its leading", { parts: [], lead: failing }],
+  ["a part that drains", { parts: [{ drain: failing }], lead: async () => "released" }],
+  ["a part that closes", { parts: [{ close: failing }], lead: async () => "released" }],
+])("a process of which %s fails exits with 1 and answers no more", async (_what, assembled) => {
+  const { ended, exits, get } = await started(assembled);
+  await ended;
+  expect(exits).toEqual([1]);
+  await expect(get("/healthz")).rejects.toThrow("fetch failed");
+});

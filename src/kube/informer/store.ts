@@ -62,8 +62,7 @@ interface Index<T> {
  *
  * @example
  *   const copies = new Store<Copy>({ bySource: ({ source }) => [source] });
- *   copies.set("web/db", { uid, resourceVersion, value: copy });
- *   copies.by("bySource", "team/db"); // [copy]
+ *   copies.by("bySource", "team/db"); // all copies of it
  */
 export class Store<T> implements ReadStore<T> {
   readonly #entries = new Map<Key, StoreEntry<T> | string>();
