@@ -56,7 +56,7 @@ type ValidSecret = Extract<StoredCertificates, { readonly kind: "valid" }>;
 type Plan = CertificatePlan<ServerCertificates, ValidSecret>;
 type PlanOf<Kind extends Plan["kind"]> = Extract<Plan, { readonly kind: Kind }>;
 
-const name = "webhookcertificates";
+const name = "certificates";
 
 /**
  * The certificates of a server, in a Secret that all replicas share. Any replica creates and renews

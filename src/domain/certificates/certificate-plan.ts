@@ -15,12 +15,12 @@ export interface CertificateValidity {
 }
 
 /**
- * The certificates of the webhook: its CA, its serving certificate, and the client certificate of
- * kube-apiserver.
+ * The certificates of a server: its CA, its serving certificate, and the client certificate of
+ * kube-apiserver, which only the webhook asks for.
  */
 export const certificateNames = ["ca", "serving", "client"] as const;
 
-/** Name of one of the webhook's certificates. */
+/** Name of one of these certificates. */
 export type CertificateName = (typeof certificateNames)[number];
 
 /** Validity of each certificate. */

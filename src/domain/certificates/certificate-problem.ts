@@ -2,7 +2,7 @@ import { annotations, certificateSecrets } from "../../api/names.ts";
 import type { CaFingerprints } from "./ca-change.ts";
 import type { ObservedCertificates } from "./certificate-plan.ts";
 
-/** What can be wrong with the webhook's certificates while it serves. */
+/** What can be wrong with the certificates of a server while it serves. */
 export const certificateProblems = ["ca-changed", "secret-missing", "secret-unreadable"] as const;
 
 /** One of these problems. */
