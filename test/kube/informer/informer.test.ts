@@ -514,6 +514,16 @@ describe("the response of an own write", () => {
     expect(informer.store.get("ns/b")).toBe(2);
   });
 
+  test("that takes an object out of the selection is not undone by the event of an earlier one", async () => {
+    const { informer, listWatch, takeChanges } = await following([listed(7)]);
+    informer.observe(thing("b", 8, 2));
+    informer.observe(thing("b", 9, -1));
+    listWatch.send(["ADDED", thing("b", 8, 2)]);
+    expect(takeChanges()).toEqual(["ns/b: - -> 2", "ns/b: 2 -> -"]);
+    listWatch.send(["ADDED", thing("b", 10, 3)]);
+    expect(takeChanges()).toEqual(["ns/b: - -> 3"]);
+  });
+
   test("is ignored before the first list", async () => {
     const { informer, takeChanges } = await following([failure("Network")]);
     informer.observe(thing("b", 8));
