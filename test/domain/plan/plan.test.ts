@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { resources } from "../../../src/api/resources.ts";
-import { statusWrites } from "../../../src/domain/plan/plan.ts";
+import { requeueAt, statusWrites } from "../../../src/domain/plan/plan.ts";
 import { observedMetadata } from "../../support/observed-objects.ts";
 
 const metadata = observedMetadata();
@@ -23,4 +23,12 @@ test("writes what differs at the observed resourceVersion and removes obsolete f
       body: { metadata: { resourceVersion: "7" }, status: { keys: 2, old: null } },
     },
   ]);
+});
+
+test.for<[string, readonly (number | undefined)[], ReturnType<typeof requeueAt>]>([
+  ["the earliest instant ahead", [30, undefined, 20], { kind: "requeue-at", at: 20 }],
+  ["none that is over, or is now", [5, 10, 30], { kind: "requeue-at", at: 30 }],
+  ["nothing else", [undefined, 10, 9], { kind: "done" }],
+])("requeues at %s", ([, instants, result]) => {
+  expect(requeueAt(10, instants)).toEqual(result);
 });
