@@ -243,6 +243,7 @@ async function upgrade(controlPlane: StartedControlPlane, connection: Connection
   process.stdout.write(
     `${former.length} pods replaced; requests with ${load.keys} keys: ${JSON.stringify(results)}; restarts: ${restarts}\n`,
   );
-  if (Object.keys(results).join() !== "200") throw new Error("a request with a key was refused");
+  if (Object.keys(results).join() !== "200")
+    throw new Error(`a request with a key was refused: ${JSON.stringify(results)}`);
   if (/[^ 0]/.test(restarts)) throw new Error("a container was restarted");
 }
