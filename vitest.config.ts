@@ -41,6 +41,8 @@ const atLength = { testTimeout: 900_000, hookTimeout: 600_000, maxWorkers: 4 };
 /** `make verify`: what needs real time, repetition or a second form. */
 const everyRelease = [
   { name: "verify", include: ["test/verify/**/*.test.ts"], ...atLength },
+  // On each version of Kubernetes.
+  { name: "verify-journeys", include: ["test/journeys/**/*.test.ts"], ...onCluster },
   { name: "verify-faults", include: ["test/faults/**/*.test.ts"], ...atLength },
   // The tests of the client, on the compiled program.
   { name: "verify-program", include: ["test/product/cli-*.test.ts"], ...onProduct },

@@ -65,7 +65,7 @@ const connectedScopes = [
   ["a rule for this cluster", inCluster("east")],
   ["rules for other clusters", inCluster("west", "north")],
 ] as const;
-/** A scope of each form; `make verify` asks with all of them. */
+/** Every third scope, and all of them in `make verify`. */
 const askedScopes = connectedScopes.filter((_row, index) => isAtLength || index % 3 === 0);
 /** The scopes that cover the first request, which is to list ConfigMaps of a namespace. */
 const allowsFirst: ReadonlySet<string> = new Set([

@@ -153,6 +153,7 @@ describe("files of test", () => {
       .map(({ name, include }) => [name, stringsAt({ include }, "include")]);
     expect(verified).toEqual([
       ["verify", ["test/verify/**/*.test.ts"]],
+      ["verify-journeys", ["test/journeys/**/*.test.ts"]],
       ["verify-faults", ["test/faults/**/*.test.ts"]],
       ["verify-program", ["test/product/cli-*.test.ts"]],
     ]);

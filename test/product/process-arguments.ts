@@ -16,7 +16,7 @@ export interface ProcessArguments {
  */
 const looksAtOne = 25;
 
-/** Reads /proc over and over, with pauses that are shorter than a program starts. */
+/** Reads /proc over and over, with pauses that are shorter than the start of a program. */
 export function watchProcessArguments(): ProcessArguments {
   const seen = new Set<string>();
   const looks = new Map<string, number>();

@@ -25,7 +25,11 @@ const vitest = (...projects: readonly string[]): readonly string[] =>
 /** The parts in the order in which they run. */
 export function parts(seed: string): readonly Part[] {
   return [
-    { name: "crash", what: "crashes, outages and real time", command: vitest("verify") },
+    {
+      name: "crash",
+      what: "crashes, outages and real time",
+      command: vitest("verify", "verify-journeys"),
+    },
     { name: "faults", what: "a sample of the fault matrix", command: vitest("verify-faults") },
     {
       name: "properties",
@@ -37,7 +41,7 @@ export function parts(seed: string): readonly Part[] {
     ...minors.slice(1).map((minor) => ({
       name: `earlier-version-${minor}`,
       what: `Kubernetes ${minor}`,
-      command: vitest("cluster", "product", "product-keys", "dedicated"),
+      command: vitest("cluster", "product", "product-keys", "dedicated", "verify-journeys"),
       env: { KUBERNETES_MINOR: minor },
     })),
     { name: "walks", what: "60 walks", command: script("walks"), env: { WALKS: "60", SEED: seed } },

@@ -21,7 +21,7 @@ export type InformerPhase =
    */
   | "doubting";
 
-/** How the request of a state ended. */
+/** How the request of a phase ended. */
 export type InformerEvent =
   | { readonly event: "listed" }
   /** `isDoubtful`: as in the phase `doubting`. `isProgress`: as in {@link Failed}. */
