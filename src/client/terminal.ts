@@ -78,13 +78,14 @@ export async function readWhole(input: AsyncIterable<string | Uint8Array>): Prom
 }
 
 /** Reads a line of a terminal in raw mode, which has no echo. */
-function askSecret(
+export function askSecret(
   prompt: string,
-  { stdin, stderr }: Pick<StandardStreams, "stdin" | "stderr">,
+  { stdin, stderr }: { stdin: NodeJS.ReadableStream; stderr: { write(text: string): unknown } },
 ): Promise<string> {
-  stderr.write(prompt);
   // readline writes its echo to the output that it is given: to none.
   const lines = createInterface({ input: stdin, terminal: true });
+  // Not before the terminal is in raw mode: what is pasted at once would be shown.
+  stderr.write(prompt);
   return new Promise((resolve) => {
     let answer = "";
     lines.once("line", (line) => {

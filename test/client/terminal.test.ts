@@ -1,6 +1,7 @@
 import { EventEmitter } from "node:events";
+import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { readWhole, stopSignal } from "../../src/client/terminal.ts";
+import { askSecret, readWhole, stopSignal } from "../../src/client/terminal.ts";
 
 async function* chunks(text: string, count: number) {
   for (let left = count; left > 0; left -= 1) yield text;
@@ -38,4 +39,20 @@ test.each(["error", "close"])("the %s of the standard output ends the command", 
   const { process, signal } = fakeProcess();
   process.stdout.emit(event);
   expect(signal.aborted).toBe(true);
+});
+
+test("a secret is asked for once the terminal has no echo", async () => {
+  const order: string[] = [];
+  const stdin = Object.assign(new PassThrough(), {
+    isTTY: true,
+    setRawMode(isRaw: boolean) {
+      order.push(isRaw ? "no echo" : "echo");
+      return stdin;
+    },
+  });
+  const write = (text: string) => order.push(text);
+  const answer = askSecret("Key: ", { stdin, stderr: { write } });
+  stdin.write("s3cr3t\n");
+  expect(await answer).toBe("s3cr3t");
+  expect(order).toEqual(["no echo", "Key: ", "echo", "\n"]);
 });
