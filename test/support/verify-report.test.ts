@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { countsIn, tableOf } from "./verify-report.ts";
+import { atSameTime, countsIn, tableOf } from "./verify-report.ts";
 
 describe("what a part says that it has run", () => {
   test.each([
@@ -40,12 +40,19 @@ test("the table of the parts has a row for each, and one for all", () => {
     { name: "crash", seconds: 800, passed: true, counts: "70 passed (70)" },
     { name: "fuzz", seconds: 9, passed: false, counts: "" },
   ];
-  expect(tableOf(rows)).toBe(
+  expect(tableOf(rows, 805)).toBe(
     [
       "part   result    seconds  counts",
       "crash  passed        800  70 passed (70)",
       "fuzz   FAILED          9",
-      "all    1 FAILED      809",
+      "all    1 FAILED      805",
     ].join("\n"),
   );
+});
+
+test("parts on one core that follow each other run at the same time", () => {
+  const [two, one] = [{}, { onOneCore: true }];
+  const groups = atSameTime([one, two, one, one, one, two, two]);
+  expect(groups.map(({ length }) => length)).toEqual([1, 1, 3, 1, 1]);
+  expect(groups.flat()).toHaveLength(7);
 });

@@ -1,3 +1,20 @@
+/** How a part shares the machine. */
+export interface Placed {
+  /** Whether it uses one core, and measures nothing that another part disturbs. */
+  readonly onOneCore?: boolean;
+}
+
+/** The parts in groups that run one after the other: parts on one core side by side. */
+export function atSameTime<T extends Placed>(parts: readonly T[]): readonly (readonly T[])[] {
+  const groups: T[][] = [];
+  for (const part of parts) {
+    const last = groups.at(-1);
+    if (part.onOneCore === true && last?.[0]?.onOneCore === true) last.push(part);
+    else groups.push([part]);
+  }
+  return groups;
+}
+
 /** A part that has run. */
 export interface Verified {
   readonly name: string;
@@ -30,17 +47,16 @@ export function countsIn(output: string): string {
   return `${runs.reduce((sum, count) => sum + count, 0)} inputs to ${first.length} targets`;
 }
 
-/** The parts as a table: part, result, seconds, counts; and a row with the sum. */
-export function tableOf(verified: readonly Verified[]): string {
+/** The parts as a table: part, result, seconds, counts; and a row with the `seconds` of all. */
+export function tableOf(verified: readonly Verified[], seconds: number): string {
   const rows = verified.map(({ name, seconds, passed, counts }) => [
     ...[name, passed ? "passed" : "FAILED", String(seconds), counts],
   ]);
-  const sum = verified.reduce((total, { seconds }) => total + seconds, 0);
   const failed = verified.filter(({ passed }) => !passed).length;
   const all = [
     ["part", "result", "seconds", "counts"],
     ...rows,
-    ["all", failed === 0 ? "passed" : `${failed} FAILED`, String(sum), ""],
+    ["all", failed === 0 ? "passed" : `${failed} FAILED`, String(seconds), ""],
   ];
   const width = (column: number) => Math.max(...all.map((row) => (row[column] ?? "").length));
   return all

@@ -1,15 +1,15 @@
 /*
  * Runs what a release must pass in addition to `make test`, part by part: a part also starts if the
- * one before it failed. PARTS selects parts by the beginnings of their names. What their tests need
- * is made first. Prints one table and writes it to dist/verify.txt; the output of each part is in
- * dist/verify/.
+ * one before it failed, and those that use one core run at the same time. PARTS selects parts by the
+ * beginnings of their names. What their tests need is made first. Prints one table and writes it to
+ * dist/verify.txt; the output of each part is in dist/verify/.
  */
 import { spawn } from "node:child_process";
 import { mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { repository } from "../support/install.ts";
 import { type Part, parts, preparationOf } from "./parts.ts";
-import { countsIn, tableOf, type Verified } from "../support/verify-report.ts";
+import { atSameTime, countsIn, tableOf, type Verified } from "../support/verify-report.ts";
 
 const directory = join(repository, "dist", "verify");
 const all: readonly Part[] = parts(process.env["SEED"] ?? String(Date.now() % 1_000_000));
@@ -18,11 +18,11 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** The part whose process group a signal to this process ends. */
-let running: number | undefined;
+/** The process groups that a signal to this process ends. */
+const running = new Set<number>();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
   process.on(signal, () => {
-    if (running !== undefined) process.kill(-running, signal);
+    for (const pid of running) process.kill(-pid, signal);
     process.exitCode = 1;
     stopped = true;
   });
@@ -39,12 +39,13 @@ async function run({ name, command, env = {} }: Part): Promise<Verified> {
     stdio: ["ignore", output, output],
     detached: true,
   });
-  running = child.pid;
+  const { pid } = child;
+  if (pid !== undefined) running.add(pid);
   const code = await new Promise<number>((resolve) => {
     child.once("error", () => resolve(127));
     child.once("close", (ended) => resolve(ended ?? 1));
   });
-  running = undefined;
+  if (pid !== undefined) running.delete(pid);
   const seconds = Math.round((performance.now() - began) / 1000);
   return { name, seconds, passed: code === 0, counts: countsIn(readFileSync(log, "utf8")) };
 }
@@ -65,12 +66,14 @@ for (const part of chosen) {
   await run({ ...part, name: `prepare-${part.name}`, command });
 }
 say(`prepared in ${Math.round((performance.now() - began) / 1000)} s; dist/verify/prepare-*.log`);
-for (const part of chosen) {
+const started = performance.now();
+for (const together of atSameTime(chosen)) {
   if (stopped) break;
-  say(`${part.name}: ${part.what}; the output is in dist/verify/${part.name}.log`);
-  verified.push(await run(part));
+  for (const { name, what } of together)
+    say(`${name}: ${what}; the output is in dist/verify/${name}.log`);
+  verified.push(...(await Promise.all(together.map(run))));
 }
-const table = tableOf(verified);
+const table = tableOf(verified, Math.round((performance.now() - started) / 1000));
 writeFileSync(`${directory}.txt`, `${table}\n`);
 say(table);
 process.exitCode = stopped || verified.some(({ passed }) => !passed) ? 1 : 0;

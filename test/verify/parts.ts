@@ -2,9 +2,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { minors } from "../support/control-plane-module.ts";
 import { repository } from "../support/install.ts";
+import type { Placed } from "../support/verify-report.ts";
 
 /** One part of `make verify`: a command of this repository. */
-export interface Part {
+export interface Part extends Placed {
   readonly name: string;
   readonly what: string;
   readonly command: readonly string[];
@@ -33,8 +34,11 @@ export function parts(seed: string): readonly Part[] {
     { name: "faults", what: "a sample of the fault matrix", command: vitest("verify-faults") },
     {
       name: "properties",
-      what: "the property tests with 8 times as many runs",
-      command: [...vitest("unit", "cluster", "product", "dedicated"), ...filesWithProperties()],
+      what: "the property tests with all rows, and 24 times as many runs",
+      command: [
+        ...vitest("unit", "cluster", "product", "product-keys", "dedicated"),
+        ...filesWithProperties(),
+      ],
       env: { PROPERTY_RUNS: "8" },
     },
     { name: "program", what: "the client as a program", command: vitest("verify-program") },
@@ -45,18 +49,25 @@ export function parts(seed: string): readonly Part[] {
       env: { KUBERNETES_MINOR: minor },
     })),
     { name: "walks", what: "60 walks", command: script("walks"), env: { WALKS: "60", SEED: seed } },
-    { name: "search", what: "a million states of small worlds", command: script("search") },
+    {
+      name: "search",
+      what: "a million states of small worlds",
+      command: script("search"),
+      onOneCore: true,
+    },
     {
       name: "soak",
       what: "five minutes of changes and broken watches",
       command: script("soak"),
       env: { MINUTES: "5", SEED: seed },
+      onOneCore: true,
     },
     {
       name: "fuzz",
       what: "three minutes of random input",
       command: script("fuzz"),
       env: { MINUTES: "3", SEED: seed },
+      onOneCore: true,
     },
     {
       name: "bench",
