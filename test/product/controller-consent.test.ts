@@ -8,6 +8,7 @@ import { expectNoTrouble } from "./controller-oracle.ts";
 import { liveSnapshot, storedSource } from "./live-snapshot.ts";
 import { becomes, becomesGone } from "../support/becomes.ts";
 import { api, as, bind, makeNamespace, unique, type Caller } from "../support/policy-request.ts";
+import { isAtLength } from "../support/property-runs.ts";
 import {
   makeSharedSecret,
   makeTarget,
@@ -44,15 +45,13 @@ interface Row {
   readonly deployer: keyof typeof deployers;
 }
 
-const rows: readonly Row[] = offers.flatMap((offer) =>
-  requests.flatMap((request) =>
-    secrets.flatMap((secret) =>
-      (["with share", "without share"] as const).map((deployer) => ({
-        offer,
-        request,
-        secret,
-        deployer,
-      })),
+/** All rows, or a third of them that has every pair of two values. */
+const rows: readonly Row[] = offers.flatMap((offer, i) =>
+  requests.flatMap((request, j) =>
+    secrets.flatMap((secret, k) =>
+      (["with share", "without share"] as const).flatMap((deployer, l) =>
+        isAtLength || (i + j + k + l) % 3 === 0 ? [{ offer, request, secret, deployer }] : [],
+      ),
     ),
   ),
 );

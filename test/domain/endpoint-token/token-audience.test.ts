@@ -138,6 +138,7 @@ const clusters = ["c1", "c2"];
 test("a scope that decides the audience allows nothing outside of that cluster", () => {
   const named = fc.array(fc.record({ cluster: fc.constantFrom(...clusters) }), { maxLength: 2 });
   const scope = fc.oneof(anyScope, fc.record({ clusters: named, rules: named }));
+  const often = runs(1_000);
   let decided = 0;
   fc.assert(
     fc.property(scope, anyRequest, (raw, request) => {
@@ -148,9 +149,9 @@ test("a scope that decides the audience allows nothing outside of that cluster",
       const isThere = request.target !== "Management" && request.cluster === cluster;
       expect(isThere || isAlwaysAllowed(request) || !isAllowed(raw, request)).toBe(true);
     }),
-    runs(1_000),
+    often,
   );
-  expect(decided).toBeGreaterThan(50);
+  expect(decided).toBeGreaterThan(often.numRuns / 20);
 });
 
 test("a token is accepted by every cluster, or by at most the one that it is for", () => {

@@ -55,7 +55,7 @@ test("every scope narrows itself, and a single narrowing step is recognized", ()
       expect(isNarrower(scope, scope)).toBe(true);
       expect(narrower(scope, true).filter((less) => !isNarrower(less, scope))).toEqual([]);
     }),
-    { numRuns: often.numRuns / 4 },
+    runs(250),
   );
 });
 

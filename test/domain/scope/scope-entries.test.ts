@@ -81,6 +81,7 @@ test("entries have the verdicts of the scope engine, and each denial names its f
 });
 
 test("a scope with entries allows a request exactly if one of them does", () => {
+  const often = runs(3_000);
   let allowed = 0;
   fc.assert(
     fc.property(anyScope, anyRequest, (scope, request) => {
@@ -90,9 +91,9 @@ test("a scope with entries allows a request exactly if one of them does", () => 
       const isExpected = entries.length > 0 && isAllowed(scope, request);
       expect(isOne).toBe(isExpected);
     }),
-    runs(3_000),
+    often,
   );
-  expect(allowed).toBeGreaterThan(300);
+  expect(allowed).toBeGreaterThan(often.numRuns / 10);
 });
 
 test("there are no entries without a scope, or in an invalid one", () => {

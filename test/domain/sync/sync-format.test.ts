@@ -144,6 +144,7 @@ describe("dotenv", () => {
   const variables = fc.dictionary(fc.constantFrom("A", "B", "_c1", "export", "toString"), bytes);
 
   test("is read back by four parsers, or refused with the data key and no value", async () => {
+    const often = runs(750);
     let written = 0;
     await fc.assert(
       fc.asyncProperty(variables, async (values) => {
@@ -161,9 +162,9 @@ describe("dotenv", () => {
         for (const read of await readByGo("dotenv", derived.text))
           expect(read).toMatchObject({ values: expected });
       }),
-      runs(750),
+      often,
     );
-    expect(written).toBeGreaterThan(75);
+    expect(written).toBeGreaterThan(often.numRuns / 10);
   });
 
   test("runs nothing in a shell that sources it, and set --from-env-file reads it", () => {
