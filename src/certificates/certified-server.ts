@@ -71,17 +71,15 @@ const lookMs = 10_000;
 
 /**
  * Reads the certificate, key and CA from a directory with the files of a kubernetes.io/tls Secret;
- * rejects if one is missing.
+ * rejects if one is missing or empty, as a file is while it is written.
  */
 async function readCertificateFiles(directory: string): Promise<ServerTls> {
-  const [certificate, privateKey, clientAuthority] = await Promise.all(
+  const [certificate = "", privateKey = "", clientAuthority = ""] = await Promise.all(
     ["tls.crt", "tls.key", "ca.crt"].map((file) => readFile(join(directory, file), "utf8")),
   );
-  return {
-    certificate: certificate ?? "",
-    privateKey: privateKey ?? "",
-    clientAuthority: clientAuthority ?? "",
-  };
+  if ([certificate, privateKey, clientAuthority].includes(""))
+    throw Object.assign(new Error("a file is empty"), { code: "EMPTY" });
+  return { certificate, privateKey, clientAuthority };
 }
 
 /** Follows the files of a directory until the signal aborts. */

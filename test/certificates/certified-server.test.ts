@@ -120,8 +120,15 @@ test("files are reported when they are first read and when they change; an incom
     signal: stop.signal,
     onChange: (material) => changes.push(material),
   });
-  const warning = { level: "warn", fields: { directory, why: "ENOENT" } };
-  await expect.poll(() => log.lines.at(-1)).toMatchObject(warning);
+  const warning = (why: string) => ({ level: "warn", fields: { directory, why } });
+  await expect.poll(() => log.lines.at(-1)).toMatchObject(warning("ENOENT"));
+  write("");
+  await expect
+    .poll(async () => {
+      await next();
+      return log.lines.at(-1);
+    })
+    .toMatchObject(warning("EMPTY"));
   expect(changes).toEqual([]);
   write("one");
   const one = { certificate: "one", privateKey: "key", clientAuthority: "ca" };
