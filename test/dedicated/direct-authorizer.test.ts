@@ -243,7 +243,7 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
     const spec = { user: "alice", groups: ["devs"], ...key, ...(scope && { scope }) };
     await central.arrange(postKey(unique("row"), spec));
     const isKnown = async () => (await askAt(key, selfReview, ways.gateway)).code === 201;
-    await eventually(isKnown, { what: "the gateway to know the key", every: 50 });
+    await eventually(isKnown, { what: "the gateway to know the key" });
     return key;
   };
 

@@ -135,7 +135,7 @@ export function describeStreams(
     const isServed = async () =>
       (await askGateway({ ...at, path: `${directPath}/api/v1/namespaces/default/pods` })).status ===
       200;
-    await eventually(isServed, { what: "the token to work", every: 50 });
+    await eventually(isServed, { what: "the token to work" });
     const streams = clients.map((client) => client.open(at, pod));
     const statuses = await Promise.all(streams.map(({ opened }) => opened));
     expect(clients.map(({ name }, index) => [name, statuses[index]])).toEqual(

@@ -35,7 +35,6 @@ describe.skipIf(inject("webhook") === undefined)(
           await worksAs(key);
           await eventually(async () => (await askAt(key, selfReview, way)).code === 201, {
             what: "the gateway to know the key",
-            every: 50,
           });
           const request = row.request();
           const direct = await askDirectly(key, request);

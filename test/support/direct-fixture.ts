@@ -205,6 +205,6 @@ export async function mintToken(
       const { status } = await central.arrange(get(tokenPath(name)));
       return isTrue(status, "Ready") && (stringAt(status, "token") ?? "");
     },
-    { what: `${name} to be minted`, every: 50 },
+    { what: `${name} to be minted` },
   );
 }

@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 export interface Patience {
   /** Milliseconds; 150,000 by default, for a machine with much else to do. */
   within?: number;
-  /** Milliseconds between two attempts; by default from 100 to 500, more after each attempt. */
+  /** Milliseconds between two attempts; by default from 100 to 1,000, more after each attempt. */
   every?: number;
   /** Completes the sentence "waited 60 s for ...". */
   what: string;
@@ -16,7 +16,7 @@ export async function eventually<T>(
   { within = 150_000, every, what }: Patience,
 ): Promise<T> {
   const deadline = Date.now() + within;
-  for (let delay = every ?? 100; ; delay = every ?? Math.min(500, delay * 1.25)) {
+  for (let delay = every ?? 100; ; delay = every ?? Math.min(1_000, delay * 1.5)) {
     const seen = await attempt(look);
     if ("value" in seen) return seen.value;
     if (Date.now() >= deadline)

@@ -46,7 +46,7 @@ export function askThroughGateway(key: Asking, request: KeyedRequest): Promise<K
 /** Waits until the gateway knows a key. */
 export async function gatewayKnows(key: Asking): Promise<void> {
   const isKnown = async () => (await askThroughGateway(key, selfReview)).code === 201;
-  await eventually(isKnown, { what: "the gateway to know the key", every: 50 });
+  await eventually(isKnown, { what: "the gateway to know the key" });
 }
 
 /** Where an API server is reached; default: the gateway of the test run. */
