@@ -36,7 +36,13 @@ const everyChange = [
   { name: "dedicated", include: ["test/dedicated/**/*.test.ts"], ...onCluster },
 ];
 
-const atLength = { testTimeout: 900_000, hookTimeout: 600_000, maxWorkers: 4 };
+/** Projects with another number of workers run after those with the usual one. */
+const atLength = {
+  testTimeout: 900_000,
+  hookTimeout: 600_000,
+  maxWorkers: 4,
+  sequence: { groupOrder: 1 },
+};
 
 /** `make verify`: what needs real time, repetition or a second form. */
 const everyRelease = [

@@ -159,6 +159,16 @@ describe("files of test", () => {
     ]);
   });
 
+  test("are in projects that run at the same time only with as many workers", () => {
+    const workers = new Map<unknown, Set<unknown>>();
+    for (const project of config.test?.projects ?? []) {
+      const { maxWorkers, sequence } = recordAt(project, "test");
+      const group = recordAt({ sequence }, "sequence").groupOrder ?? 0;
+      workers.set(group, (workers.get(group) ?? new Set()).add(maxWorkers));
+    }
+    expect([...workers.values()].map(({ size }) => size)).toEqual([1, 1]);
+  });
+
   test("are beside the file that they test, if they do not mirror src", () => {
     const beside = tests.filter((path) => /^(?:run|support|soak)\/.*\.test\.ts$/.test(path));
     expect(beside).not.toEqual([]);
