@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { eventually } from "../support/eventually.ts";
 import { managementPath } from "../support/gateway-address.ts";
 import { worksAs } from "../support/key-request.ts";
 import { type GatewayProcess, startGateway } from "../support/latchkey-process.ts";
-import { askAt, askDirectly, selfReview } from "../support/ways-in.ts";
+import { askAt, askDirectly, gatewayKnows } from "../support/ways-in.ts";
 import { gatewayArgs } from "./product.ts";
 import { arrangePolicyVerbs, expectedAnswer, makeScopedKeys, policyVerbs } from "./policy-verbs.ts";
 
@@ -33,9 +32,7 @@ describe.skipIf(inject("webhook") === undefined)(
         };
         for (const [at, [kind, key]] of (await makeScopedKeys(row)).entries()) {
           await worksAs(key);
-          await eventually(async () => (await askAt(key, selfReview, way)).code === 201, {
-            what: "the gateway to know the key",
-          });
+          await gatewayKnows(key, way);
           const request = row.request();
           const direct = await askDirectly(key, request);
           const through = await askAt(key, request, way);

@@ -43,9 +43,12 @@ export function askThroughGateway(key: Asking, request: KeyedRequest): Promise<K
   return askAt(key, request, { prefix: managementPath });
 }
 
-/** Waits until the gateway knows a key. */
-export async function gatewayKnows(key: Asking): Promise<void> {
-  const isKnown = async () => (await askThroughGateway(key, selfReview)).code === 201;
+/** Waits until a gateway knows a key; that of the test run by default. */
+export async function gatewayKnows(
+  key: Asking,
+  way: WayIn = { prefix: managementPath },
+): Promise<void> {
+  const isKnown = async () => (await askAt(key, selfReview, way)).code === 201;
   await eventually(isKnown, { what: "the gateway to know the key" });
 }
 

@@ -12,6 +12,7 @@ import { runs } from "../../support/property-runs.ts";
 const often = runs(1_000);
 
 test("the engine agrees with an independent implementation", () => {
+  const enough = runs(3_000);
   let allowed = 0;
   fc.assert(
     fc.property(anyScope, fc.oneof(anyRequest, anyRequestElsewhere), (scope, request) => {
@@ -19,10 +20,10 @@ test("the engine agrees with an independent implementation", () => {
       allowed += verdict ? 1 : 0;
       expect(verdict).toBe(secondOpinion(scope, request));
     }),
-    often,
+    enough,
   );
   // If both always denied, the comparison would prove nothing.
-  expect(allowed).toBeGreaterThan(often.numRuns / 20);
+  expect(allowed).toBeGreaterThan(enough.numRuns / 10);
 });
 
 test("a narrower scope never allows what the wider one denies", () => {
