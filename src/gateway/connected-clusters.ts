@@ -115,7 +115,7 @@ export class ConnectedClusters {
    * the Secrets are listed.
    */
   listed(): ListedClusters | undefined {
-    if (!this.#informer.isSynced) return undefined;
+    if (!this.#informer.watchState.isSynced) return undefined;
     const names = [...this.#informer.store.values()].map(({ metadata }) =>
       clusterOfSecret(metadata),
     );

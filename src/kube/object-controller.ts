@@ -56,7 +56,7 @@ export class ObjectController<T> {
   /** The objects that exist; undefined until that is known. */
   all(): readonly T[] | undefined {
     const informers = [...this.#informers.values()];
-    return informers.every(({ isSynced }) => isSynced)
+    return informers.every(({ watchState }) => watchState.isSynced)
       ? informers.flatMap(({ store }) => [...store.values()])
       : undefined;
   }

@@ -25,8 +25,8 @@ import { pickedSeconds, relaxedWatchTimes, type WatchTimes } from "./watch-times
 interface OneWatch {
   /** When the API server opened it, in monotonic milliseconds. */
   openedAt: number | undefined;
-  /** Whether it has delivered events. */
-  hasHeard: boolean;
+  /** When it last delivered events, by the same clock. */
+  heardAt: number | undefined;
   /** Aborts it, so that another one is opened. */
   readonly reopening: AbortController;
 }
@@ -50,8 +50,6 @@ export class Informer<T> {
   #recoveries = 0;
   /** The watch that is open or being opened. */
   #watching: OneWatch | undefined;
-  /** When the last events arrived. */
-  #heardAt = -Infinity;
 
   constructor(options: InformerOptions<T>, deps: InformerDeps) {
     this.#options = options;
@@ -64,7 +62,8 @@ export class Informer<T> {
     this.#outage = new Outage(deps.clock);
     this.#ownWrites = new ExpectedEvents({
       clock: deps.clock,
-      heardAt: () => this.#heardAt,
+      // A watch that is not open yet is not silent.
+      heardAt: () => this.#watching?.heardAt ?? this.#watching?.openedAt ?? Infinity,
       // The connection may be dead, or the write lost.
       onMissing: (key) => {
         void this.refresh(key);
@@ -89,10 +88,6 @@ export class Informer<T> {
     return this.#freshness.synced;
   }
 
-  get isSynced(): boolean {
-    return this.#freshness.isSynced;
-  }
-
   /** Whether a watch is open, so that the store is up to date. */
   get isWatchOpen(): boolean {
     return this.#watching?.openedAt !== undefined;
@@ -101,7 +96,7 @@ export class Informer<T> {
   /** The age of the store, by the monotonic clock. */
   get watchState(): WatchState {
     return {
-      isSynced: this.isSynced,
+      isSynced: this.#freshness.isSynced,
       openedAt: this.#freshness.provenAt,
       freshForMs: this.#times.freshForMs,
     };
@@ -155,7 +150,7 @@ export class Informer<T> {
    * have lost its last writes), unless a watch event arrives meanwhile. A failure changes nothing.
    */
   async refresh(key: Key): Promise<void> {
-    if (!this.isSynced) return;
+    if (!this.#freshness.isSynced) return;
     const { listOptions } = this.#options;
     await this.#store.refresh(key, () => this.#deps.listWatch.get(listOptions, refOf(key)));
   }
@@ -165,7 +160,7 @@ export class Informer<T> {
     const sentAt = this.#deps.clock.monotonic();
     const watch: OneWatch = {
       openedAt: undefined,
-      hasHeard: false,
+      heardAt: undefined,
       reopening: new AbortController(),
     };
     try {
@@ -181,6 +176,9 @@ export class Informer<T> {
         }
       }
     } catch (error) {
+      // The end of an own request says nothing about the API server.
+      if (watch.reopening.signal.aborted)
+        return { event: "watch-ended", isDoubtful: false, isProgress: this.#isProgress(watch) };
       this.#outage.failed(error, watch.openedAt === undefined ? sentAt : undefined);
       const [code, leastMs] = isKubeError(error) ? [error.code, error.retryAfterMs ?? 0] : [];
       const isProgress = this.#isProgress(watch);
@@ -289,8 +287,7 @@ export class Informer<T> {
     this.#watching = watch;
     try {
       await this.#deps.listWatch.watch(this.#options.listOptions, from, (events) => {
-        watch.hasHeard ||= events.length > 0;
-        this.#heardAt = clock.monotonic();
+        if (events.length > 0) watch.heardAt = clock.monotonic();
         for (const event of events) this.#handle(event);
         this.#freshness.heard();
       });
@@ -299,11 +296,11 @@ export class Informer<T> {
       this.#watching = undefined;
     }
     const livedMs = clock.monotonic() - startedAt;
-    return livedMs < timeoutSeconds * 1000 ? !from.signal.aborted : !watch.hasHeard;
+    return livedMs < timeoutSeconds * 1000 ? !from.signal.aborted : watch.heardAt === undefined;
   }
 
-  #isProgress({ openedAt = Infinity, hasHeard }: OneWatch): boolean {
-    return hasHeard || this.#deps.clock.monotonic() - openedAt >= shortWatchMs;
+  #isProgress({ openedAt = Infinity, heardAt }: OneWatch): boolean {
+    return heardAt !== undefined || this.#deps.clock.monotonic() - openedAt >= shortWatchMs;
   }
 
   #handle(event: WatchEvent): void {

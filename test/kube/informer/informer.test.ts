@@ -79,7 +79,7 @@ test("the store contains all pages of the list before it is synced, and is then 
   const { informer, listWatch, takeChanges } = await following([
     listed(7, [thing("a", 3, 1)], [thing("b", 5, 2)]),
   ]);
-  expect(informer.isSynced).toBe(true);
+  expect(informer.watchState.isSynced).toBe(true);
   await informer.synced;
   expect([informer.store.get("ns/a"), informer.store.get("ns/b"), informer.store.size]).toEqual([
     1, 2, 2,
@@ -194,9 +194,12 @@ describe("after an interruption", () => {
 
   test("of the first list it lists again, and is synced only then", async () => {
     const { clock, listWatch, informer } = await following([failure("ServerError"), listed(7)]);
-    expect([listWatch.calls, informer.isSynced]).toEqual([["list"], false]);
+    expect([listWatch.calls, informer.watchState.isSynced]).toEqual([["list"], false]);
     await clock.run(800);
-    expect([listWatch.calls, informer.isSynced]).toEqual([["list", "list", "watch 7"], true]);
+    expect([listWatch.calls, informer.watchState.isSynced]).toEqual([
+      ["list", "list", "watch 7"],
+      true,
+    ]);
   });
 
   test("of a watch with events it resumes at once, every time", async () => {
@@ -628,6 +631,19 @@ describe("an own write without a watch event", () => {
     expect(listWatch.calls).toEqual(["list", "watch 5"]);
   });
 
+  test("is not missing while no watch is open, such as beside a busy API server", async () => {
+    const { informer, listWatch, clock } = await following([listed(7)]);
+    await clock.run(1_000);
+    listWatch.willHang();
+    listWatch.send(["BOOKMARK", thing("", 7)]);
+    listWatch.end();
+    await settled();
+    listWatch.willShow("7");
+    informer.observe(thing("b", 8, 2));
+    await clock.run(8_000);
+    expect(listWatch.calls.filter((call) => call.startsWith("get"))).toEqual([]);
+  });
+
   test("leaves no timer after the end", async () => {
     const { informer, clock, stop, ended } = await following([listed(7)]);
     informer.observe(thing("b", 8, 2));
@@ -766,6 +782,24 @@ describe("a restored etcd", () => {
     expect(finder.listWatch.calls).toHaveLength(6);
   });
 
+  test("is looked for once: a watch that an informer gives up for it is no outage", async () => {
+    const [recovery, restarts] = [new Recovery(), new Array<number>()];
+    const { clock, listWatch } = await deciding(recovery);
+    recovery.onRestarted(() => void restarts.push(clock.monotonic()));
+    await clock.run(20_000);
+    listWatch.willHang();
+    listWatch.send(["BOOKMARK", thing("", 70)]);
+    listWatch.end();
+    await clock.run(2_000);
+    for (let time = 0; time < 2; time++) listWatch.willList(listed(70, old));
+    recovery.restarted();
+    await clock.run(5_000);
+    expect([restarts.length, listWatch.calls.slice(2)]).toEqual([
+      1,
+      ["watch 70", "list", "watch 70"],
+    ]);
+  });
+
   test("is looked for after a watch that the API server ends early", async () => {
     const recovery = new Recovery();
     let restarts = 0;
@@ -861,7 +895,7 @@ describe("a resource that is not served", () => {
       [failure("NotFound"), listed(7, [thing("a", 3)])],
       { optional: true },
     );
-    expect([informer.isSynced, informer.store.size, log.lines]).toEqual([true, 0, []]);
+    expect([informer.watchState.isSynced, informer.store.size, log.lines]).toEqual([true, 0, []]);
     await clock.run(800);
     expect([listWatch.calls, informer.store.size]).toEqual([["list", "list", "watch 7"], 1]);
   });
@@ -886,7 +920,7 @@ describe("a resource that is not served", () => {
     await clock.run(800);
     expect([informer.store.size, log.lines.length]).toEqual([1, 2]);
     const unsynced = await following([failure("NotFound")]);
-    expect(unsynced.informer.isSynced).toBe(false);
+    expect(unsynced.informer.watchState.isSynced).toBe(false);
   });
 });
 

@@ -1,4 +1,5 @@
 import { keyOf, type ObjectRef } from "../../../src/api/object.ts";
+import { KubeError } from "../../../src/kube/client/kube-error.ts";
 import type { ListWatch, WatchStart } from "../../../src/kube/informer/list-watch.ts";
 import type { ListOptions } from "../../../src/kube/informer/list-options.ts";
 import type { WatchEvent } from "../../../src/kube/informer/watch-stream.ts";
@@ -26,7 +27,7 @@ export class ScriptedListWatch implements ListWatch {
         readonly end: (failure?: Error) => void;
       }
     | undefined;
-  #refusals: Error[] = [];
+  #refusals: (Error | "hangs")[] = [];
   #get: PromiseWithResolvers<unknown> | undefined;
   /** The requests so far, such as `list` and `watch 7`. */
   readonly calls: string[] = [];
@@ -92,6 +93,7 @@ export class ScriptedListWatch implements ListWatch {
     this.calls.push(`watch ${from.resourceVersion}`);
     this.asked = from;
     const refusal = this.#refusals.shift();
+    if (refusal === "hangs") return rejectedAtAbort(from.signal);
     if (refusal !== undefined) return Promise.reject(refusal);
     from.onOpen();
     if (from.signal.aborted) return Promise.resolve();
@@ -107,6 +109,11 @@ export class ScriptedListWatch implements ListWatch {
   /** Has the next watches fail before they are open. */
   willRefuse(...failures: readonly Error[]): void {
     this.#refusals.push(...failures);
+  }
+
+  /** Leaves the next watch without an answer until it is aborted. */
+  willHang(): void {
+    this.#refusals.push("hangs");
   }
 
   /** Sends events over the open watch. */
@@ -125,4 +132,11 @@ export class ScriptedListWatch implements ListWatch {
     this.#watch?.end(failure);
     this.#watch = undefined;
   }
+}
+
+function rejectedAtAbort(signal: AbortSignal): Promise<never> {
+  const failure = new KubeError("the request was aborted", { code: "Network", status: 0 });
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(failure), { once: true });
+  });
 }
