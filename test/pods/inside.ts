@@ -40,17 +40,16 @@ export interface InsideSettings {
   readonly image: { readonly name: string; readonly tag: string };
   /** The path of the packaged chart. */
   readonly chart: string;
-  readonly logs: string;
 }
 
 const settings: InsideSettings = JSON.parse(process.argv[2] ?? "");
-const { place, binaries, image, logs } = settings;
+const { place, binaries, image } = settings;
 const namespace = "latchkey-system";
 /** The tag of the image to which the upgrade leads. */
 const nextTag = `${image.tag}-next`;
 /** Each key is used once in 16 s, and kube-apiserver caches its user for 15 s. */
 const load = { keys: 400, perSecond: 25 };
-const programs = new Programs(logs, {
+const programs = new Programs(place.logs, {
   env: {
     PATH: `${join(place.debian, "usr", "bin")}:${join(place.debian, "usr", "sbin")}:${process.env.PATH ?? ""}`,
     LD_LIBRARY_PATH: join(place.debian, "usr", "lib", `${arch()}-linux-gnu`),
@@ -62,7 +61,7 @@ try {
   await run();
   process.exit(0);
 } catch (error) {
-  process.stderr.write(`${String(error)}\nthe logs are in ${logs}\n`);
+  process.stderr.write(`${String(error)}\nthe logs are in ${place.logs}\n`);
   process.exit(1);
 }
 
@@ -106,7 +105,7 @@ async function startCluster(): Promise<StartedControlPlane> {
   writeFileSync(authorization, authorizationConfig);
   const controlPlane = await startControlPlane(withoutManager, {
     directory,
-    logs,
+    logs: place.logs,
     users: [node, scheduler],
     extraApiServerFlags: [
       `--authorization-config=${authorization}`,
@@ -188,7 +187,7 @@ async function helm(
 ): Promise<void> {
   const run = await findHelm({ kubeconfig: adminKubeconfig });
   const words = [verb, "latchkey", settings.chart, `--namespace=${namespace}`, ...options];
-  const { code, stderr } = await run([...words, "--wait", "--timeout=180s"]);
+  const { code, stderr } = await run([...words, "--wait", "--timeout=600s"]);
   if (code !== 0) throw new Error(`helm ${verb}: ${stderr}`);
 }
 
@@ -233,7 +232,7 @@ async function upgrade(controlPlane: StartedControlPlane, connection: Connection
   const former = (await pods()).trim().split("\n");
   const using = useKeys(connection, texts, load.perSecond);
   await helm(controlPlane, ["upgrade", "--set", `image.tag=${nextTag}`]);
-  const gone = ["wait", "--for=delete", `--namespace=${namespace}`, "--timeout=180s"];
+  const gone = ["wait", "--for=delete", `--namespace=${namespace}`, "--timeout=600s"];
   await kubectl(controlPlane, [...gone, ...former]);
   const results = await using.stop();
   const restarts = await kubectl(controlPlane, [
@@ -243,7 +242,7 @@ async function upgrade(controlPlane: StartedControlPlane, connection: Connection
   process.stdout.write(
     `${former.length} pods replaced; requests with ${load.keys} keys: ${JSON.stringify(results)}; restarts: ${restarts}\n`,
   );
-  if (Object.keys(results).join() !== "200")
-    throw new Error(`a request with a key was refused: ${JSON.stringify(results)}`);
-  if (/[^ 0]/.test(restarts)) throw new Error("a container was restarted");
+  if (Object.keys(results).join() === "200" && !/[^ 0]/.test(restarts)) return;
+  process.stdout.write(await kubectl(controlPlane, ["get", "events", `--namespace=${namespace}`]));
+  throw new Error("a request with a key was refused, or a container was restarted");
 }

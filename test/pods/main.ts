@@ -72,7 +72,7 @@ async function prepare(): Promise<InsideSettings> {
   if (latchkey === undefined) throw new Error("no chart has the name latchkey");
   const chart = join(work, packageChart(latchkey, work).archive);
   const image = { name: imageName, tag: latchkeyVersion };
-  return { place: { work, debian, cgroup }, binaries, programs, image, chart, logs };
+  return { place: { work, debian, cgroup, logs }, binaries, programs, image, chart };
 }
 
 /** Runs inside.ts in namespaces of its own; returns its exit code, or 130 after an interruption. */

@@ -4,6 +4,8 @@ import { join } from "node:path";
 export interface NodePlace {
   readonly work: string;
   readonly debian: string;
+  /** Where the output of all programs and containers is kept. */
+  readonly logs: string;
   /** The cgroup of all pods, below the root of each hierarchy. */
   readonly cgroup: string;
 }
@@ -95,6 +97,7 @@ export function kubeletConfig(place: NodePlace): string {
     imageGCLowThresholdPercent: 99,
     resolvConf: "",
     volumePluginDir: join(place.work, "volume-plugins"),
+    podLogsDir: join(place.logs, "pods"),
   });
 }
 

@@ -99,7 +99,9 @@ export async function send(
     ],
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
-  const answer: Answer = JSON.parse(await response.body.text());
+  const text = await response.body.text();
+  // kube-apiserver answers plain text where a filter before the API fails.
+  const answer: Answer = text.startsWith("{") ? JSON.parse(text) : { message: text };
   return {
     ...answer,
     code: response.statusCode,
