@@ -152,7 +152,8 @@ describe("files of test", () => {
       .filter(({ name }) => String(name).startsWith("verify"))
       .map(({ name, include }) => [name, stringsAt({ include }, "include")]);
     expect(verified).toEqual([
-      ["verify", ["test/verify/**/*.test.ts"]],
+      ["verify", ["test/verify/*.test.ts"]],
+      ["verify-alone", ["test/verify/alone/*.test.ts"]],
       ["verify-journeys", ["test/journeys/**/*.test.ts"]],
       ["verify-faults", ["test/faults/**/*.test.ts"]],
       ["verify-program", ["test/product/cli-*.test.ts"]],
@@ -166,7 +167,7 @@ describe("files of test", () => {
       const group = recordAt({ sequence }, "sequence").groupOrder ?? 0;
       workers.set(group, (workers.get(group) ?? new Set()).add(maxWorkers));
     }
-    expect([...workers.values()].map(({ size }) => size)).toEqual([1, 1]);
+    expect([...workers.values()].map(({ size }) => size)).toEqual([1, 1, 1]);
   });
 
   test("are beside the file that they test, if they do not mirror src", () => {

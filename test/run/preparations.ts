@@ -38,7 +38,7 @@ export interface Preparation {
 /** The programs of a test, and the files that it runs as processes of their own. */
 const started: Readonly<Record<string, string>> = {
   "test/verify/dev-process.ts": "test/dev/main.ts",
-  "test/verify/pods.test.ts": "test/pods/main.ts",
+  "test/verify/alone/pods.test.ts": "test/pods/main.ts",
   "test/verify/control-plane.test.ts": "test/verify/start-and-wait.ts",
 };
 

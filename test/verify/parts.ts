@@ -29,7 +29,7 @@ export function parts(seed: string): readonly Part[] {
     {
       name: "crash",
       what: "crashes, outages and real time",
-      command: vitest("verify", "verify-journeys"),
+      command: vitest("verify", "verify-alone", "verify-journeys"),
     },
     { name: "faults", what: "a sample of the fault matrix", command: vitest("verify-faults") },
     {

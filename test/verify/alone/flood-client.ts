@@ -1,6 +1,6 @@
 import { type ClientHttp2Session, connect } from "node:http2";
 import { connect as connectTls } from "node:tls";
-import { managementPath } from "../support/gateway-address.ts";
+import { managementPath } from "../../support/gateway-address.ts";
 
 /** A gateway and the addresses from which clients come. */
 export interface FloodedServer {

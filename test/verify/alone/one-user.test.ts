@@ -8,13 +8,13 @@ import {
   type DedicatedCluster,
   hasDedicatedClusters,
   startDedicatedCluster,
-} from "../support/dedicated-cluster.ts";
-import { eventually } from "../support/eventually.ts";
-import { gatewayCa } from "../support/gateway-address.ts";
-import { applyGateway, policiesCount } from "../support/install.ts";
-import { keysPath, makeRoot, postKey } from "../support/latchkey-objects.ts";
-import type { GatewayProcess } from "../support/latchkey-process.ts";
-import { percentile } from "../support/percentile.ts";
+} from "../../support/dedicated-cluster.ts";
+import { eventually } from "../../support/eventually.ts";
+import { gatewayCa } from "../../support/gateway-address.ts";
+import { applyGateway, policiesCount } from "../../support/install.ts";
+import { keysPath, makeRoot, postKey } from "../../support/latchkey-objects.ts";
+import type { GatewayProcess } from "../../support/latchkey-process.ts";
+import { percentile } from "../../support/percentile.ts";
 import { type FloodTerms, openSession, send } from "./flood-client.ts";
 
 const mebibyte = 1024 * 1024;

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
-import { repository } from "../support/install.ts";
+import { hasDedicatedClusters } from "../../support/dedicated-cluster.ts";
+import { repository } from "../../support/install.ts";
 
 const isPossible = hasDedicatedClusters && existsSync("/usr/bin/apt-get") && mayUnshare();
 if (!isPossible)
