@@ -72,7 +72,8 @@ describe.skipIf(!hasDedicatedClusters)("while all webhooks are unavailable", () 
       return codes.every((code) => code !== 200) && codes;
     };
     const codes = await eventually(refused, { what: "keys to be refused" });
-    expect(codes.filter((code) => code !== 403 && code !== 401)).toEqual([]);
+    // kube-apiserver answers 500 while it knows the user of a key and cannot ask about the request.
+    expect(codes.filter((code) => ![401, 403, 500].includes(code))).toEqual([]);
   });
 
   const away = {
