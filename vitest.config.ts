@@ -7,8 +7,11 @@ const maxWorkers = 8;
 /** Files of a worker share its modules: their import takes longer than most tests. */
 const isolate = false;
 
+/** A property takes PROPERTY_RUNS times as long. */
+const runs = Number(process.env.PROPERTY_RUNS || 1);
+
 const onCluster = {
-  ...{ testTimeout: 300_000, hookTimeout: 600_000, maxWorkers, maxConcurrency: 8, isolate },
+  ...{ testTimeout: 300_000 * runs, hookTimeout: 600_000, maxWorkers, maxConcurrency: 8, isolate },
 };
 const onProduct = { ...onCluster, globalSetup: ["test/product/product-setup.ts"] };
 
@@ -19,8 +22,7 @@ const everyChange = [
     include: [
       "test/{api,domain,tokens,kube,runtime,policies,authn,certificates,published,controllers,webhooks,gateway,cli,client,release,run,support,house,bench,soak,mutants,fuzz,search}/**/*.test.ts",
     ],
-    // A property takes PROPERTY_RUNS times as long.
-    testTimeout: 120_000 * Number(process.env.PROPERTY_RUNS || 1),
+    testTimeout: 120_000 * runs,
     maxWorkers,
     isolate,
   },

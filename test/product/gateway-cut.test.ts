@@ -91,10 +91,10 @@ const losses: readonly Loss[] = [
       }),
     code: 403,
   },
-  { name: "at the expiry of its key", spec: { ttl: 15 }, code: 401 },
+  { name: "at the expiry of its key", spec: { ttl: 30 }, code: 401 },
   {
     name: "at the end of an idle ttl, because an open stream is no use",
-    spec: { ttl: 15, ttlAfterLastActivity: true },
+    spec: { ttl: 30, ttlAfterLastActivity: true },
     code: 401,
   },
 ];
@@ -265,11 +265,11 @@ describe(`a stream ends beside ${crowdSize} watches`, skippedWithout(inject("kub
 
 const instantOf = (instant: number) => () => Promise.resolve(instant);
 
-/** When a key ended by its own time, on the clock of `performance`; its ttl is 15 s. */
+/** When a key ended by its own time, on the clock of `performance`; its ttl is 30 s. */
 async function endOfKey(key: KnownKey): Promise<number> {
   const { metadata, spec, status } = await api.get(key.path);
   const read: { lastActivity?: string } = JSON.parse(JSON.stringify(status ?? {}));
   const isIdle = spec?.["ttlAfterLastActivity"] === true;
   const start = (isIdle ? read.lastActivity : undefined) ?? String(metadata["creationTimestamp"]);
-  return performance.now() + (Date.parse(start) + 15_000 - Date.now());
+  return performance.now() + (Date.parse(start) + 30_000 - Date.now());
 }
