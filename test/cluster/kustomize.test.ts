@@ -257,17 +257,20 @@ test("only namespaces labelled metrics=enabled can connect to the cluster agent"
   expect(policies).toHaveLength(1);
 });
 
-test("the heap limit of each process is 100 MB below the memory limit of its pod", async () => {
+/** The containers of all programs. */
+async function containers(): Promise<readonly unknown[]> {
   const connected = ["direct-endpoint", "direct-authorizer", "cluster-agent"];
   const directories = ["default", "gateway", ...connected];
   const objects = (await Promise.all(directories.map(objectsOf))).flat();
   const deployments = objects.filter((object) => stringAt(object, "kind") === "Deployment");
   expect(deployments).toHaveLength(6);
-  for (const deployment of deployments) {
-    const [container] = listAt(
-      recordAt(recordAt(recordAt(deployment, "spec"), "template"), "spec"),
-      "containers",
-    );
+  return deployments.flatMap((deployment) =>
+    listAt(recordAt(recordAt(recordAt(deployment, "spec"), "template"), "spec"), "containers"),
+  );
+}
+
+test("the heap limit of each process is 100 MB below the memory limit of its pod", async () => {
+  for (const container of await containers()) {
     const options = listAt(container, "env").find(
       (variable) => stringAt(variable, "name") === "NODE_OPTIONS",
     );
@@ -280,4 +283,15 @@ test("the heap limit of each process is 100 MB below the memory limit of its pod
     expect(heap).toBeGreaterThan(0);
     expect(heap).toBeLessThanOrEqual(limit - 100);
   }
+});
+
+test("each process has five minutes to start, and a minute without an answer after that", async () => {
+  const secondsOf = (container: unknown, probe: string) => {
+    const { periodSeconds, failureThreshold } = recordAt(container, probe);
+    return Number(periodSeconds) * Number(failureThreshold);
+  };
+  for (const container of await containers())
+    expect(["startupProbe", "livenessProbe"].map((probe) => secondsOf(container, probe))).toEqual([
+      300, 60,
+    ]);
 });
