@@ -51,8 +51,11 @@ const everyRelease = [
   { name: "verify", include: ["test/verify/*.test.ts"], ...atLength },
   // How well an honest request fares depends on what else runs.
   {
-    ...{ name: "verify-alone", include: ["test/verify/alone/*.test.ts"], ...atLength },
-    ...{ maxWorkers: 1, sequence: { groupOrder: 2 } },
+    name: "verify-alone",
+    include: ["test/verify/alone/*.test.ts"],
+    ...atLength,
+    maxWorkers: 1,
+    sequence: { groupOrder: 2 },
   },
   // On each version of Kubernetes.
   { name: "verify-journeys", include: ["test/journeys/**/*.test.ts"], ...onCluster },

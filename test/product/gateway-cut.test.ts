@@ -55,6 +55,9 @@ const onStreams = {
   rules: [{ resources: [{ group: "", resources: ["configmaps", "pods", "pods/*"] }] }],
 };
 
+/** The lifetime of keys that end by themselves: long enough to open all streams before. */
+const ttlSeconds = 30;
+
 const losses: readonly Loss[] = [
   {
     name: "when its key is disabled",
@@ -91,10 +94,10 @@ const losses: readonly Loss[] = [
       }),
     code: 403,
   },
-  { name: "at the expiry of its key", spec: { ttl: 30 }, code: 401 },
+  { name: "at the expiry of its key", spec: { ttl: ttlSeconds }, code: 401 },
   {
     name: "at the end of an idle ttl, because an open stream is no use",
-    spec: { ttl: 30, ttlAfterLastActivity: true },
+    spec: { ttl: ttlSeconds, ttlAfterLastActivity: true },
     code: 401,
   },
 ];
@@ -265,11 +268,11 @@ describe(`a stream ends beside ${crowdSize} watches`, skippedWithout(inject("kub
 
 const instantOf = (instant: number) => () => Promise.resolve(instant);
 
-/** When a key ended by its own time, on the clock of `performance`; its ttl is 30 s. */
+/** When a key ended by its own time, on the clock of `performance`. */
 async function endOfKey(key: KnownKey): Promise<number> {
   const { metadata, spec, status } = await api.get(key.path);
   const read: { lastActivity?: string } = JSON.parse(JSON.stringify(status ?? {}));
   const isIdle = spec?.["ttlAfterLastActivity"] === true;
   const start = (isIdle ? read.lastActivity : undefined) ?? String(metadata["creationTimestamp"]);
-  return performance.now() + (Date.parse(start) + 30_000 - Date.now());
+  return performance.now() + (Date.parse(start) + ttlSeconds * 1_000 - Date.now());
 }
