@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { atSameTime, countsIn, tableOf } from "./verify-report.ts";
+import { countsIn, onTwoCores, tableOf } from "./verify-report.ts";
 
 describe("what a part says that it has run", () => {
   test.each([
@@ -50,9 +50,19 @@ test("the table of the parts has a row for each, and one for all", () => {
   );
 });
 
-test("parts on one core that follow each other run at the same time", () => {
-  const [two, one] = [{}, { onOneCore: true }];
-  const groups = atSameTime([one, two, one, one, one, two, two]);
-  expect(groups.map(({ length }) => length)).toEqual([1, 1, 3, 1, 1]);
-  expect(groups.flat()).toHaveLength(7);
+test("parts that need one core run two at a time, all others alone, in their order", async () => {
+  const parts = [1, 2, 1, 1, 1, 2, 2].map((cores, number) => ({ number, onOneCore: cores === 1 }));
+  const running = new Set<number>();
+  const seen: number[][] = [];
+  const last = Promise.withResolvers<void>();
+  const ended = await onTwoCores(parts, async ({ number }) => {
+    running.add(number);
+    seen.push([...running]);
+    if (number === 2) await last.promise;
+    running.delete(number);
+    if (number === 4) last.resolve();
+    return number;
+  });
+  expect(seen).toEqual([[0], [1], [2], [2, 3], [2, 4], [5], [6]]);
+  expect(ended).toEqual([0, 1, 2, 3, 4, 5, 6]);
 });

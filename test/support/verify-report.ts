@@ -1,18 +1,29 @@
 /** How a part shares the machine. */
 export interface Placed {
-  /** Whether it uses one core, and measures nothing that another part disturbs. */
+  /** Whether it needs about one core, and measures nothing that another part disturbs. */
   readonly onOneCore?: boolean;
 }
 
-/** The parts in groups that run one after the other: parts on one core side by side. */
-export function atSameTime<T extends Placed>(parts: readonly T[]): readonly (readonly T[])[] {
-  const groups: T[][] = [];
+/** Runs parts in their order on two cores: each starts as soon as the cores it needs are free. */
+export async function onTwoCores<T extends Placed, R>(
+  parts: readonly T[],
+  run: (part: T) => Promise<R>,
+): Promise<readonly R[]> {
+  const started: Promise<R>[] = [];
+  const running = new Set<Promise<R>>();
+  let free = 2;
   for (const part of parts) {
-    const last = groups.at(-1);
-    if (part.onOneCore === true && last?.[0]?.onOneCore === true) last.push(part);
-    else groups.push([part]);
+    const cores = part.onOneCore === true ? 1 : 2;
+    while (free < cores) await Promise.race(running);
+    free -= cores;
+    const ended = run(part).finally(() => {
+      free += cores;
+      running.delete(ended);
+    });
+    started.push(ended);
+    running.add(ended);
   }
-  return groups;
+  return Promise.all(started);
 }
 
 /** A part that has run. */

@@ -1,6 +1,6 @@
 /*
  * Runs what a release must pass in addition to `make test`, part by part: a part also starts if the
- * one before it failed, and those that use one core run at the same time. PARTS selects parts by the
+ * one before it failed, and two that need one core run at the same time. PARTS selects parts by the
  * beginnings of their names. What their tests need is made first. Prints one table and writes it to
  * dist/verify.txt; the output of each part is in dist/verify/.
  */
@@ -9,7 +9,7 @@ import { mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { repository } from "../support/install.ts";
 import { type Part, parts, preparationOf } from "./parts.ts";
-import { atSameTime, countsIn, tableOf, type Verified } from "../support/verify-report.ts";
+import { countsIn, onTwoCores, tableOf, type Verified } from "../support/verify-report.ts";
 
 const directory = join(repository, "dist", "verify");
 const all: readonly Part[] = parts(process.env["SEED"] ?? String(Date.now() % 1_000_000));
@@ -57,7 +57,6 @@ if (unknown.length > 0)
     `PARTS: ${unknown.join(", ")}: no such part; must be one of ${all.map(({ name }) => name).join(", ")}`,
   );
 mkdirSync(directory, { recursive: true });
-const verified: Verified[] = [];
 const chosen = all.filter(({ name }) => wanted.some((start) => name.startsWith(start)));
 const began = performance.now();
 for (const part of chosen) {
@@ -67,12 +66,13 @@ for (const part of chosen) {
 }
 say(`prepared in ${Math.round((performance.now() - began) / 1000)} s; dist/verify/prepare-*.log`);
 const started = performance.now();
-for (const together of atSameTime(chosen)) {
-  if (stopped) break;
-  for (const { name, what } of together)
-    say(`${name}: ${what}; the output is in dist/verify/${name}.log`);
-  verified.push(...(await Promise.all(together.map(run))));
-}
+const verified = (
+  await onTwoCores(chosen, async (part) => {
+    if (stopped) return [];
+    say(`${part.name}: ${part.what}; the output is in dist/verify/${part.name}.log`);
+    return [await run(part)];
+  })
+).flat();
 const table = tableOf(verified, Math.round((performance.now() - started) / 1000));
 writeFileSync(`${directory}.txt`, `${table}\n`);
 say(table);

@@ -31,15 +31,14 @@ export function parts(seed: string): readonly Part[] {
       what: "crashes, outages and real time",
       command: vitest("verify", "verify-alone", "verify-journeys"),
     },
-    { name: "faults", what: "a sample of the fault matrix", command: vitest("verify-faults") },
     {
       name: "properties",
-      what: "the property tests with all rows, and 24 times as many runs",
+      what: "the property tests with all rows, and 12 times as many runs",
       command: [
         ...vitest("unit", "cluster", "product", "product-keys", "dedicated"),
         ...filesWithProperties(),
       ],
-      env: { PROPERTY_RUNS: "8" },
+      env: { PROPERTY_RUNS: "4" },
     },
     { name: "program", what: "the client as a program", command: vitest("verify-program") },
     ...minors.slice(1).map((minor) => ({
@@ -48,11 +47,23 @@ export function parts(seed: string): readonly Part[] {
       command: vitest("cluster", "product", "product-keys", "dedicated", "verify-journeys"),
       env: { KUBERNETES_MINOR: minor },
     })),
-    { name: "walks", what: "60 walks", command: script("walks"), env: { WALKS: "60", SEED: seed } },
     {
       name: "search",
       what: "a million states of small worlds",
       command: script("search"),
+      onOneCore: true,
+    },
+    {
+      name: "faults",
+      what: "a sample of the fault matrix",
+      command: vitest("verify-faults"),
+      onOneCore: true,
+    },
+    {
+      name: "walks",
+      what: "60 walks",
+      command: script("walks"),
+      env: { WALKS: "60", SEED: seed },
       onOneCore: true,
     },
     {
