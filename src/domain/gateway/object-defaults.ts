@@ -77,9 +77,10 @@ export function completedBody(
   }
   if (format === "json")
     return { kind: "malformed", reason: "the body of the request must be a JSON object" };
-  const isInBraces = /^\s*\{/.test(text);
+  const start = documentStart(text);
+  const isInBraces = /^[ \t\r\n]*\{/.test(text.slice(start));
   const missing = absent(yamlKeys(text, names, !isInBraces));
-  const at = isInBraces ? text.indexOf("{") + 1 : documentStart(text);
+  const at = isInBraces ? text.indexOf("{", start) + 1 : start;
   const end = isInBraces ? ", " : "\n";
   return inserted(text, at, missing.map(([name, value]) => `${name}: ${value}${end}`).join(""));
 }

@@ -109,6 +109,10 @@ describe("a body without apiVersion or kind gets them", () => {
     ["{spec: {a: 1}}\n", { ...both, spec: { a: 1 } }],
     ['{"spec": {}}', { ...both, spec: {} }],
     ["\ufeffspec: {}\n", { ...both, spec: {} }],
+    ["---\n{spec: {}}\n", { ...both, spec: {} }],
+    ["# comment\n{spec: {}}\n", { ...both, spec: {} }],
+    ["--- {spec: {}}\n", { ...both, spec: {} }],
+    ["--- # a\n# b\n{spec: {}}\n", { ...both, spec: {} }],
     ["", both],
   ])("as YAML: %j", (text, object) => {
     const completed = yaml(text);
