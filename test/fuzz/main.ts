@@ -7,6 +7,7 @@ import fc from "fast-check";
 import { isMissing, orMissing } from "../support/prepared.ts";
 import { startRequestInfoOracle } from "../support/request-info-oracle.ts";
 import { requestInfoTarget } from "./request-info-target.ts";
+import { slowReading } from "./slow-reading.ts";
 import { targets } from "./targets.ts";
 
 const minutes = Number(process.env.MINUTES || 1);
@@ -15,7 +16,7 @@ const report = (line: string): void => void process.stdout.write(`${line}\n`);
 const oracle = await orMissing(startRequestInfoOracle(report));
 if (isMissing(oracle))
   report(`requests to the gateway are not compared with kube-apiserver's view: ${oracle.missing}`);
-const all = isMissing(oracle) ? targets : [...targets, requestInfoTarget(oracle)];
+const all = [...targets, slowReading, ...(isMissing(oracle) ? [] : [requestInfoTarget(oracle)])];
 const chosen = all.filter(({ name }) => name.includes(process.env.TARGET ?? ""));
 const interruptAfterTimeLimit = (minutes * 60_000) / chosen.length;
 let failures = 0;

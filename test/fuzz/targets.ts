@@ -1,3 +1,4 @@
+import { edgeTargets } from "./edge-targets.ts";
 import { guardTargets } from "./guard-targets.ts";
 import { reviewTargets } from "./review-targets.ts";
 import { scopeTargets } from "./scope-targets.ts";
@@ -6,6 +7,7 @@ import { textTargets } from "./text-targets.ts";
 
 /** Everything that is fuzzed. */
 export const targets: readonly Target[] = [
+  ...edgeTargets,
   ...guardTargets,
   ...reviewTargets,
   ...scopeTargets,
