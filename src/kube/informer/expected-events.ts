@@ -30,13 +30,15 @@ export class ExpectedEvents {
   #oldest: Expected | undefined;
   #newest: Expected | undefined;
   #cancel: Cancel | undefined;
+  #isStopped = false;
 
   constructor(options: ExpectedEventsOptions) {
     this.#options = options;
   }
 
-  /** Records a write whose response has this resourceVersion. */
+  /** Records a write whose response has this resourceVersion, unless it is stopped. */
   expect(key: Key, resourceVersion: string): void {
+    if (this.#isStopped) return;
     const expected = { key, resourceVersion, since: this.#options.clock.monotonic() };
     this.#oldest ??= expected;
     if (this.#newest === undefined || isOlder(this.#newest.resourceVersion, resourceVersion))
@@ -51,8 +53,9 @@ export class ExpectedEvents {
     this.#oldest = this.#newest;
   }
 
-  /** Discards all expected events, and stops the timer. */
+  /** Discards all expected events, and expects no more: a timer would keep the process. */
   stop(): void {
+    this.#isStopped = true;
     this.#cancel?.();
     [this.#cancel, this.#oldest, this.#newest] = [undefined, undefined, undefined];
   }

@@ -59,10 +59,12 @@ test("a write is not missing while the watch delivers other events", async () =>
   expect(missing).toEqual(["a"]);
 });
 
-test("stop discards expected events and their timer", async () => {
+test("stop discards expected events and their timer, and those of later writes", async () => {
   const { echoes, clock, missing } = setup();
   echoes.expect("a", "8");
   echoes.stop();
+  // The response to a write may arrive while the process ends.
+  echoes.expect("b", "9");
   await clock.run(10_000);
   expect([missing, clock.pending]).toEqual([[], 0]);
 });
