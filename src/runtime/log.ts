@@ -133,7 +133,11 @@ function messageOf(error: Error): string {
 }
 
 function scrubText(text: string): string {
-  const scrubbed = secretTexts.reduce((rest, secret) => rest.replaceAll(secret, redacted), text);
+  // Half of a surrogate pair is six characters of JSON, which not every reader of a log takes.
+  const scrubbed = secretTexts.reduce(
+    (rest, secret) => rest.replaceAll(secret, redacted),
+    text.toWellFormed(),
+  );
   return scrubbed.replaceAll(/[\w.-]{11,}/g, withoutJwt);
 }
 

@@ -28,6 +28,11 @@ test("a line is JSON with time, level, message and fields", () => {
   });
 });
 
+test("half of a surrogate pair is logged as a character that every reader takes", () => {
+  const parsed: unknown = JSON.parse(logged({ text: "a\ud800b\udc00", whole: "\ud83d\ude00" }));
+  expect(parsed).toMatchObject({ text: "a\ufffdb\ufffd", whole: "\ud83d\ude00" });
+});
+
 test("lines below the level are not written", () => {
   expect(logged({}, "warn")).toBe("");
 });
