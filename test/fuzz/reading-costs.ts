@@ -27,7 +27,7 @@ export interface TextReader {
   readonly most: number;
   /** What is around the repeated part. */
   readonly around?: readonly [begin: string, end: string];
-  /** A part of an ordinary text, which is repeated. */
+  /** A part of an ordinary text, which is repeated; not so short that there are too many. */
   readonly plain: string;
   readonly read: (text: string) => unknown;
 }
@@ -140,10 +140,14 @@ export const textReaders: readonly TextReader[] = [
   },
   inTarget("a path", "/api/v1/", "pods/"),
   inTarget("a path behind a proxy", "/api/v1/nodes/a/proxy/", "pods/"),
-  inTarget("a query", "/api/v1/pods?", "a=b&"),
+  inTarget("a query", "/api/v1/pods?", "parameter=b&"),
   inTarget("a field selector", "/api/v1/pods?fieldSelector=metadata.name=a,", "a=b,"),
-  inTarget("a label selector", "/api/v1/pods?fieldSelector=metadata.name=a&labelSelector=", "a&b="),
-  inTarget("watch in a query", "/api/v1/pods?watch=", "a&b="),
+  inTarget(
+    "a label selector",
+    "/api/v1/pods?fieldSelector=metadata.name=a&labelSelector=",
+    "a-long-parameter&b=",
+  ),
+  inTarget("watch in a query", "/api/v1/pods?watch=", "a-long-parameter&b="),
   inBody("json", ['{"a":1', "}"], ',"b":"c"'),
   inBody("json", ['{"a":[1', "]}"], ',{"a":1}'),
   inBody("json", ['{"a":"', '"}'], "abc "),
