@@ -1,13 +1,18 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import fc from "fast-check";
 import { loadAll } from "js-yaml";
 import { excessIn } from "../../src/api/bounded-json.ts";
 import { isRecord } from "../../src/api/parse.ts";
+import { SecretText } from "../../src/api/secret-text.ts";
 import { parseManifests } from "../../src/client/explain/plan-manifests.ts";
 import { forwardedHeaders, unforwardableName } from "../../src/domain/gateway/forwarded-headers.ts";
 import { completedBody } from "../../src/domain/gateway/object-defaults.ts";
 import { mostInputBytes } from "../../src/runtime/read-text-file.ts";
 import { UsageError } from "../../src/runtime/config-values.ts";
+import { storedDigest } from "../../src/tokens/access-key.ts";
+import { repository } from "../support/install.ts";
 import { weighted } from "../support/weighted.ts";
 import { hostileValue, hostileWord } from "./hostile.ts";
 import type { Target } from "./target.ts";
@@ -135,6 +140,40 @@ const user = fc.record({
   extra: fc.constant({}),
 });
 
+const oneOf = (characters: string) => fc.constantFrom(...characters.split(""));
+const hex = (length: number) =>
+  fc.string({
+    unit: oneOf("0123456789abcdefABCDEF"),
+    minLength: length,
+    maxLength: length,
+  });
+const separator = fc.string({ unit: oneOf("-._~+/="), minLength: 1, maxLength: 3 });
+
+/** A bound digest as somebody may write it in the alphabet of a plain key. */
+const nearDigest = fc
+  .tuple(
+    fc.constantFrom("", "sha256", "SHA256", "Sha-256", "sha_256", "sha512", "SHA.1", "digest"),
+    separator,
+    fc.integer({ min: 15, max: 17 }).chain(hex),
+    separator,
+    fc.integer({ min: 60, max: 66 }).chain(hex),
+    fc.constantFrom("", "=", "-", "."),
+  )
+  .map((parts) => parts.join(""));
+
+/** The patterns that the schema has for `spec.key`: a digest, a plain key, and what looks like one. */
+const [digestForm, plainForm, nearForm] = [
+  ...readFileSync(join(repository, "crds", "ownedaccesskeys.yaml"), "utf8").matchAll(
+    /self\.key\.matches\('([^']+)'\)/g,
+  ),
+].map(([, pattern = ""]) => new RegExp(pattern));
+
+/** Whether the schema takes a key of at least 16 characters as a plain one. */
+function isPlainBySchema(text: string): boolean {
+  assert.ok(digestForm !== undefined && plainForm !== undefined && nearForm !== undefined);
+  return !digestForm.test(text) && plainForm.test(text) && !nearForm.test(text);
+}
+
 /** What is around the rights of a request: bodies, manifests and names. */
 export const edgeTargets: readonly Target[] = [
   {
@@ -169,6 +208,30 @@ export const edgeTargets: readonly Target[] = [
           assert.ok(error instanceof UsageError, "an unexpected error");
         }
       }),
+  },
+  {
+    name: "digests: what looks like a digest is no plain key, for the schema and for the process",
+    property: () =>
+      fc.property(
+        weighted(
+          [3, nearDigest.map((text) => [text, true] as const)],
+          [
+            1,
+            fc
+              .string({
+                unit: oneOf("sha256-._~+/=0fgZ"),
+                minLength: 16,
+                maxLength: 90,
+              })
+              .map((text) => [text, false] as const),
+          ],
+        ),
+        ([text, isNear]) => {
+          const isPlain = isPlainBySchema(text);
+          assert.ok(!(isNear && isPlain), "the schema takes it");
+          assert.equal(storedDigest(new SecretText(text)) !== undefined, isPlain);
+        },
+      ),
   },
   {
     name: "names: kube-apiserver reads the user and the groups that the gateway means, or none",
