@@ -50,6 +50,7 @@ export const reasons = {
     "A target Secret already exists and is not managed by Latchkey, or an older SharedSecret " +
     "syncs to it.",
   Failed: "The API server rejected the write of a target Secret.",
+  Contested: "Something else changes or deletes what Latchkey writes, again and again.",
   NotFilled: "A placeholder Secret does not receive the data that it asks for.",
   DataRevoked: "Data without permission was removed from a paused Secret; only in Events.",
   WaitingForGrant: "Waiting for the requester's RBAC grant.",

@@ -44,19 +44,25 @@ type Failing<W extends SyncWorld> = Pick<Reconciler<W>, "queue" | "reported">;
 
 /**
  * Records a failed attempt; returns the failure that is now reported for the key. Requeues the key,
- * so that a repeated failure is reported in time.
+ * so that a repeated failure is reported in time. No success ends it before `contestedUntil`, in
+ * monotonic milliseconds.
  */
 export function noteFailure<W extends SyncWorld>(
   reconciler: Failing<W>,
   key: Key,
   failure: ObservedFailure,
   world: W,
+  contestedUntil?: number,
 ): ReportedFailure | undefined {
   const { memory, clock, queues } = world;
   const failing = memory.failures[reconciler.queue];
   const before = failing.get(key);
   const [monotonic, time] = [clock.monotonic(), clock.now()];
-  const after = recordFailure(before, failure, { monotonic, time });
+  const until = contestedUntil ?? before?.contestedUntil;
+  const after = {
+    ...recordFailure(before, failure, { monotonic, time }),
+    ...(until === undefined ? {} : { contestedUntil: until }),
+  };
   failing.set(key, after);
   if (after.reported === undefined)
     queues[reconciler.queue].addAt(key, time + after.since + reportAfterMs - monotonic);
@@ -67,8 +73,11 @@ export function noteFailure<W extends SyncWorld>(
 
 /** Records a success, or that there is nothing left to try. */
 export function endFailure<W extends SyncWorld>(reconciler: Failing<W>, key: Key, world: W): void {
-  const failing = world.memory.failures[reconciler.queue];
+  const { memory, clock, queues } = world;
+  const failing = memory.failures[reconciler.queue];
   const before = failing.get(key);
+  const leftMs = (before?.contestedUntil ?? -Infinity) - clock.monotonic();
+  if (leftMs > 0) return queues[reconciler.queue].addAt(key, clock.now() + leftMs);
   failing.delete(key);
   if (before?.reported !== undefined) enqueueReport(reconciler, key, undefined, world);
 }

@@ -1,12 +1,32 @@
-import { type Key, keyOf, type ObjectRef } from "../api/object.ts";
+import type { Key } from "../api/object.ts";
 import { isRecord, recordAt, stringAt } from "../api/parse.ts";
-import type { Resource } from "../api/resources.ts";
 import type { Result } from "../api/result.ts";
-import { temporaryFailure } from "../domain/plan/failed-request.ts";
+import { contestedCause, contestedRequest } from "../domain/plan/contested.ts";
+import { type FailedRequest, temporaryFailure } from "../domain/plan/failed-request.ts";
 import { nothingToDo, type Plan, type Write } from "../domain/plan/plan.ts";
+import {
+  type Held,
+  intentOf,
+  objectOf,
+  quietMs,
+  recordRepair,
+  refOfWrite,
+  slotOf,
+  type StoredWrite,
+  withoutHeld,
+} from "../domain/plan/repairs.ts";
 import { isKubeError, type KubeErrorCode } from "../kube/client/kube-error.ts";
 import { endFailure, failedRequest, noteFailure } from "./failures.ts";
-import { type Answer, isAsk, isQuestion, questionKey, type Request } from "./question.ts";
+import {
+  type Answer,
+  answerTo,
+  isAsk,
+  isQuestion,
+  questionKey,
+  readOf,
+  type Question,
+  type Request,
+} from "./question.ts";
 import type { Reconciler } from "./reconciler.ts";
 import type { SyncWorld } from "./sync-world.ts";
 
@@ -33,6 +53,8 @@ export interface ReconcileAttempt {
   /** Decisions so far. */
   decisions: number;
   plan: Plan;
+  /** The repairs that are left out of the plan, because they are not due yet. */
+  held: Held | undefined;
   /** The step of the plan whose requests are in flight. */
   step: number;
   /** The requests in flight; all of them end before the next step, or the next decision. */
@@ -100,6 +122,7 @@ export function beginAttempt<W extends SyncWorld>(
     answers: new Map(),
     decisions: 0,
     plan: nothingToDo,
+    held: undefined,
     step: 0,
     slots: [],
     open: 0,
@@ -138,7 +161,7 @@ export function settle<W extends SyncWorld>(
     slot.error = outcome.error;
     slot.isNotFound =
       (request.do === "patch" || request.do === "delete") && isKubeError(outcome.error, "NotFound");
-    slot.request = { do: "refresh", resource: request.resource, ref: refOf(request) };
+    slot.request = { do: "refresh", resource: request.resource, ref: refOfWrite(request) };
     return;
   } else if ("error" in outcome) slot.error ??= outcome.error;
   slot.isDone = true;
@@ -165,14 +188,18 @@ function decide<W extends SyncWorld>(
   const { reconciler, world } = context;
   attempt.decisions += 1;
   const decision = reconciler.decide(attempt.key, world, attempt.answers);
-  if ("steps" in decision) {
+  const isPlan = "steps" in decision;
+  const { plan, held } = isPlan
+    ? withoutHeld(decision, world.memory.repairs, world.clock.monotonic())
+    : {};
+  const questions = isAsk(decision) ? decision.questions : unreadOf(held, attempt, world);
+  if (plan !== undefined && questions.length === 0) {
     attempt.phase = "applying";
-    attempt.plan = decision;
+    [attempt.plan, attempt.held] = [plan, held];
     return beginStep(attempt, 0, context);
   }
-  const questions = isAsk(decision) ? decision.questions : [];
   if (questions.length > 0 && attempt.decisions <= mostDecisions) return fill(attempt, questions);
-  const at = isAsk(decision) ? world.clock.now() + decideAgainMs : decision.decideAt;
+  const at = "decideAt" in decision ? decision.decideAt : world.clock.now() + decideAgainMs;
   finish(attempt, { kind: "requeue-at", at }, context);
 }
 
@@ -201,6 +228,7 @@ function beginStep<W extends SyncWorld>(
     return;
   }
   const { reconciler, world } = context;
+  if (attempt.held !== undefined) return contest(attempt, attempt.held, context);
   if (plan.log !== undefined) world.log[plan.log.level](plan.log.fields, plan.log.message);
   endFailure(reconciler, attempt.key, world);
   finish(attempt, plan.result, context);
@@ -221,19 +249,27 @@ function fail<W extends SyncWorld>(
   error: unknown,
   context: ReconcileContext<W>,
 ): void {
-  const { reconciler, world } = context;
   attempt.verdict = { error };
   // Without the Lease no request is sent, so the error says nothing about the object.
   if (!isKubeError(error) || error.code === "Fenced") {
     attempt.end = attempt.verdict;
     return;
   }
+  note(attempt, failedRequest(error, attempt.phase === "applying"), context);
+}
+
+/** Records a failure, until `contestedUntil` whatever succeeds, and reports it if that is due. */
+function note<W extends SyncWorld>(
+  attempt: ReconcileAttempt,
+  failed: FailedRequest,
+  { reconciler, world }: ReconcileContext<W>,
+  contestedUntil?: number,
+): void {
   const { key, answers } = attempt;
-  const failed = failedRequest(error, attempt.phase === "applying");
   const { failure, isOver, result } =
     reconciler.judge?.(failed, key, world) ?? temporaryFailure(failed);
   if (isOver === true) endFailure(reconciler, key, world);
-  const reported = failure === undefined ? undefined : noteFailure(reconciler, key, failure, world);
+  const reported = failure && noteFailure(reconciler, key, failure, world, contestedUntil);
   if (result !== undefined) {
     reconciler.ended?.(key, world, answers);
     attempt.verdict = { result };
@@ -243,11 +279,44 @@ function fail<W extends SyncWorld>(
       ? undefined
       : reconciler.report?.({ key, world, answers, failed, reported });
   attempt.phase = "reporting";
-  attempt.plan = report ?? nothingToDo;
-  beginStep(attempt, 0, context);
+  attempt.plan = withoutHeld(
+    report ?? nothingToDo,
+    world.memory.repairs,
+    world.clock.monotonic(),
+  ).plan;
+  beginStep(attempt, 0, { reconciler, world });
 }
 
-type StoredWrite = Exclude<Write, { do: "record-event" | "dry-run-create" }>;
+/** The question who undoes the write that waits, unless it is known. */
+function unreadOf<W extends SyncWorld>(
+  held: Held | undefined,
+  { answers }: ReconcileAttempt,
+  { memory }: W,
+): readonly Question[] {
+  if (held === undefined || memory.repairs.get(slotOf(held.write))?.why !== undefined) return [];
+  const read = readOf(held.write.resource, refOfWrite(held.write));
+  return answers.has(questionKey(read)) ? [] : [read];
+}
+
+/** Ends an attempt that left repairs out, which is reported like a failure. */
+function contest<W extends SyncWorld>(
+  attempt: ReconcileAttempt,
+  { until, write }: Held,
+  context: ReconcileContext<W>,
+): void {
+  const { memory, clock } = context.world;
+  const slot = slotOf(write);
+  const repair = memory.repairs.get(slot);
+  const read = answerTo(readOf(write.resource, refOfWrite(write)), attempt.answers);
+  const why = repair?.why ?? contestedCause(read?.object ?? { kind: "unknown" });
+  if (repair !== undefined) memory.repairs.set(slot, { ...repair, why });
+  const at = clock.now() + until - clock.monotonic();
+  const { result } = attempt.plan;
+  const isEarlier = result.kind === "requeue-at" && result.at < at;
+  attempt.verdict = { result: isEarlier ? result : { kind: "requeue-at", at } };
+  const quietAt = (repair?.at ?? clock.monotonic()) + quietMs;
+  note(attempt, contestedRequest(write, why), context, quietAt);
+}
 
 function isStoredDoubtful(write: Write, error: unknown): write is StoredWrite {
   return (
@@ -256,15 +325,14 @@ function isStoredDoubtful(write: Write, error: unknown): write is StoredWrite {
 }
 
 function recordResponse<W extends SyncWorld>(
-  { written }: ReconcileAttempt,
+  { written, plan }: ReconcileAttempt,
   write: Write,
   response: unknown,
   { world }: ReconcileContext<W>,
 ): void {
+  if (write.do === "dry-run-create" || write.do === "record-event") return;
+  noteRepair(write, plan, world);
   switch (write.do) {
-    case "dry-run-create":
-    case "record-event":
-      return;
     case "delete":
       if (!isRecord(response)) return;
       // Finalizers keep the object.
@@ -274,17 +342,39 @@ function recordResponse<W extends SyncWorld>(
     case "replace":
     case "patch": {
       const resourceVersion = stringAt(recordAt(response, "metadata"), "resourceVersion");
-      if (resourceVersion !== undefined)
-        written.set(writtenKey(write.resource, refOf(write)), resourceVersion);
+      if (resourceVersion !== undefined) written.set(objectOf(write), resourceVersion);
       world.recordWrite(write.resource, response);
     }
+  }
+}
+
+/** Writes of the last ten minutes that are remembered at most. */
+const mostRepairs = 20_000;
+
+/**
+ * Remembers a write that succeeded, so that its repetitions wait. After a delete that no create
+ * follows, Latchkey wants something else of the object.
+ */
+function noteRepair(
+  write: StoredWrite,
+  plan: Plan,
+  { memory: { repairs }, clock }: SyncWorld,
+): void {
+  const [intent, slot, now] = [intentOf(write), slotOf(write), clock.monotonic()];
+  const before = repairs.get(slot);
+  const isCreated = plan.steps.flat().some((one) => one.do === "create" && slotOf(one) === slot);
+  if (intent !== undefined || !isCreated) repairs.delete(slot);
+  if (intent !== undefined) repairs.set(slot, recordRepair(before, intent, now));
+  for (const [oldest, { at }] of repairs) {
+    if (repairs.size <= mostRepairs && now - at < quietMs) return;
+    repairs.delete(oldest);
   }
 }
 
 /** The write, on the resourceVersion of this attempt's own last write to the object. */
 function rebased(write: Write, written: ReadonlyMap<Key, string>): Write {
   const isOwn = write.do === "replace" || write.do === "patch" || write.do === "delete";
-  const resourceVersion = isOwn ? written.get(writtenKey(write.resource, refOf(write))) : undefined;
+  const resourceVersion = isOwn ? written.get(objectOf(write)) : undefined;
   if (!isOwn || resourceVersion === undefined) return write;
   switch (write.do) {
     case "delete":
@@ -298,12 +388,4 @@ function rebased(write: Write, written: ReadonlyMap<Key, string>): Write {
       return { ...write, body: { ...body, metadata: { ...body.metadata, resourceVersion } } };
     }
   }
-}
-
-function refOf(write: StoredWrite): ObjectRef {
-  return write.do === "patch" || write.do === "delete" ? write.ref : write.object.metadata;
-}
-
-function writtenKey(resource: Resource, { namespace, name }: ObjectRef): Key {
-  return `${resource.plural}/${keyOf(namespace === undefined ? { name } : { namespace, name })}`;
 }

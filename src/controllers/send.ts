@@ -2,6 +2,7 @@ import type { Event } from "../api/event.ts";
 import type { ObjectRef } from "../api/object.ts";
 import { parseMetadata } from "../api/parse.ts";
 import type { Resource } from "../api/resources.ts";
+import { managersOf } from "../domain/plan/contested.ts";
 import type { Write } from "../domain/plan/plan.ts";
 import type { Client } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
@@ -120,7 +121,8 @@ async function readUncached(
 ): Promise<UncachedObject> {
   if (!canExist(ref)) return { kind: "gone" };
   try {
-    return { kind: "there", metadata: parseMetadata(await client.getMetadata(resource, ref)) };
+    const raw = await client.getMetadata(resource, ref);
+    return { kind: "there", metadata: parseMetadata(raw), managers: managersOf(raw) };
   } catch (error) {
     if (isKubeError(error, "NotFound"))
       return { kind: error.objectName === ref.name ? "gone" : "unknown" };

@@ -4,6 +4,7 @@ import type { Resource } from "../api/resources.ts";
 import type { SourceReport } from "../domain/outbox/cluster-report.ts";
 import type { ListedFailure } from "../domain/object-state.ts";
 import type { FailureHistory } from "../domain/plan/failure-history.ts";
+import type { Repair } from "../domain/plan/repairs.ts";
 import type { ObservedCopy, Source, UnmanagedSecret } from "../domain/sync/copy.ts";
 import type { SyncObjects } from "../domain/sync/sync-objects.ts";
 import type { ReadStore } from "../kube/informer/store.ts";
@@ -84,6 +85,8 @@ export interface SyncMemory {
   readonly failures: Queues<Map<Key, FailureHistory>>;
   /** The targets with a reported failure, by namespace. */
   readonly failedTargets: Map<string, Set<Key>>;
+  /** The last write to each part of an object, the latest at the end. */
+  readonly repairs: Map<string, Repair>;
   readonly refreshes: RefreshMemory;
   /** What an agent reports of the sources in its outbox. */
   readonly sourceReports: Map<Key, ReportedSource>;
@@ -104,6 +107,7 @@ export function newSyncMemory(): SyncMemory {
   return {
     failures: createQueues(() => new Map()),
     failedTargets: new Map(),
+    repairs: new Map(),
     refreshes: { bySource: new Map(), byTarget: new Map() },
     sourceReports: new Map(),
     writtenReports: new Map(),

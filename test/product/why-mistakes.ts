@@ -249,6 +249,10 @@ const syncMistakes: Readonly<Record<string, Mistake["make"]>> = {
   "A quota of the namespace is used up": sync(["Rejected", quotaIn, "spec.hard"], {
     before: exhaustQuota,
   }),
+  "Another controller writes the same Secret": sync(
+    ["Contested", secretIn, "metadata.managedFields"],
+    afterCopy(contest),
+  ),
   "An access rule is invalid": sync(
     ["InvalidAccessRule", sourceIn, "spec.access[0].verbs[0]", atHome],
     { spec: { access: [{ verbs: ["create"], users: ["bob"] }] } },
@@ -273,6 +277,17 @@ async function shareWithClosed({ home, target }: SyncedPlaces): Promise<void> {
   if (code !== 0) throw new Error(`cluster connect ended with ${code}`);
   const shared = { annotations: { [annotations.syncToClusters]: target } };
   await api.merge(sharedSecretPath(home, "db"), { metadata: shared });
+}
+
+/** Writes the copy as another controller, until the SharedSecret says so. */
+async function contest({ home, target }: SyncedPlaces): Promise<void> {
+  const copy = `${secretPath(target, "db")}?fieldManager=other-controller`;
+  const isReported = async (): Promise<boolean> => {
+    await api.merge(copy, { data: { password: base64("theirs") } });
+    const { status } = await api.get(sharedSecretPath(home, "db"));
+    return JSON.stringify(status).includes("Contested");
+  };
+  await eventually(isReported, { what: "the copy to be contested" });
 }
 
 async function exhaustQuota({ target }: SyncedPlaces): Promise<void> {

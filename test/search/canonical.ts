@@ -81,7 +81,8 @@ function shapesOfInstance({ streams, leader }: Instance, now: number): readonly 
   });
   if (leader === undefined) return seen;
   const running = leader.running.map((one) => shapeOfRunning(one, now)).sort(byText);
-  return [...seen, shapeOfMemory(textOf([leader.memory, busyQueues(leader)], now)), ...running];
+  const { repairs: _, ...memory } = leader.memory;
+  return [...seen, shapeOfMemory(textOf([memory, busyQueues(leader)], now)), ...running];
 }
 
 function shapeOfMemory(memory: string): Shape {

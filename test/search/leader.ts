@@ -1,5 +1,6 @@
 import type { ReconcileAttempt } from "../../src/controllers/reconcile.ts";
 import type { LeaderMemory } from "../../src/controllers/memory.ts";
+import type { Repair } from "../../src/domain/plan/repairs.ts";
 import {
   createQueues,
   type KeyQueue,
@@ -48,9 +49,11 @@ export function copyOfLeader(leader: Leader, used: readonly QueueName[]): Leader
     const state = leader.queues[name];
     return used.includes(name) ? copyOfQueue(state) : state;
   };
+  // Nothing in a small world is repaired often enough to wait, and the count would be one more state.
+  const memory = { ...structuredClone(leader.memory), repairs: new Map<string, Repair>() };
   return {
     ...leader,
-    memory: structuredClone(leader.memory),
+    memory,
     queues: createQueues(copied),
     ownDeletes: new Set(leader.ownDeletes),
   };

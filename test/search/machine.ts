@@ -270,7 +270,7 @@ export class Machine {
     const acting = this.#newActing({ ...leader, memory }, now);
     const metadata = parseMetadata(report);
     const read = readOf(resources.configMaps, { namespace: outbox, name: key });
-    const answer = { do: "read", object: { kind: "there", metadata } } as const;
+    const answer = { do: "read", object: { kind: "there", metadata, managers: [] } } as const;
     const answers = new Map([[questionKey(read), answer]]);
     return !("steps" in acting.decide("clusterReport", key, answers));
   }

@@ -103,7 +103,7 @@ export function planRevokedTokens(
     ...drafts.flatMap((draft) => draft.writes(sorted)),
     ...added.map(([number, entries]): Write => {
       const object = newList(namespace, number, entries);
-      return { do: "create", resource: resources.configMaps, object };
+      return { do: "create", resource: resources.configMaps, object, isRemoval: true };
     }),
   ];
   const ends = sorted.flatMap(({ entries }) =>
@@ -207,7 +207,8 @@ class Draft {
     const { uid, resourceVersion } = metadata;
     if (this.#changes.size > 0) {
       const body = { metadata: { uid, resourceVersion }, data: Object.fromEntries(this.#changes) };
-      return [{ do: "patch", resource: resources.configMaps, ref: metadata, body }];
+      const patch = { resource: resources.configMaps, ref: metadata, body };
+      return [{ do: "patch", ...patch, isRemoval: true }];
     }
     const isOld = Number(resourceVersion) < highestVersion(all);
     const isSpare = entries.size === 0 && numberOf(this.#list) !== 0 && isOld;

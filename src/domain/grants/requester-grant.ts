@@ -133,7 +133,8 @@ function roleWrites(
         : grantsTooLittle(chunk, role)
           ? trading
           : losing;
-      step.push({ do: "replace", resource, object: chunkRole(chunk, role) });
+      const object = chunkRole(chunk, role);
+      step.push({ do: "replace", resource, object, isRemoval: step !== gaining });
     }
   }
   return [losing, trading, gaining];

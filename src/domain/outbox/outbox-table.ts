@@ -162,7 +162,7 @@ function writeSteps(
   if (secret === undefined) return [[create()]];
   return secret.immutable
     ? [[deleteWrite(resources.secrets, secret)], [create()]]
-    : [[{ do: "replace", resource: resources.secrets, object: object(secret) }]];
+    : [[{ do: "replace", resource: resources.secrets, object: object(secret), isRemoval: true }]];
 }
 
 /** Takes away what is not offered any more from a Secret whose data cannot be replaced. */
@@ -172,7 +172,7 @@ function narrowingSteps({ offered, secret }: Offered & Partial<Existing>): Steps
   const { metadata } = secret;
   const { resourceVersion } = metadata;
   const body = { metadata: { resourceVersion, annotations: changes } };
-  return [[{ do: "patch", resource: resources.secrets, ref: metadata, body }]];
+  return [[{ do: "patch", resource: resources.secrets, ref: metadata, body, isRemoval: true }]];
 }
 
 function deletionSteps({ secret }: Existing): Steps {

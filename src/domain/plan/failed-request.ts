@@ -69,7 +69,8 @@ export function targetFailure(failed: FailedRequest, now: number): FailureVerdic
   // The namespace's own event enqueues the target.
   if (isNamespaceGone) return { isOver: true, result: { kind: "done" } };
   // A failing webhook causes a 500 each time; other server errors are transient.
-  const kind = code === "ServerError" || isRefusal ? "refused" : "failed";
+  const isLasting = isRefusal || code === "ServerError" || code === "Contested";
+  const kind = isLasting ? "refused" : "failed";
   return {
     failure: { kind, reason, message },
     ...(isRejection ? { result: { kind: "requeue-with-backoff" } } : {}),

@@ -28,6 +28,8 @@ export interface FailureHistory {
   readonly sinceTime: number;
   /** The reported failure; absent while it may be temporary. */
   readonly reported?: { readonly failure: ReportedFailure; readonly at: number };
+  /** Until when a success does not end it, because what was written did not stay before. */
+  readonly contestedUntil?: number;
 }
 
 /** The clocks: monotonic milliseconds, and milliseconds since the epoch. */

@@ -4,26 +4,42 @@ import type { Resource } from "../../api/resources.ts";
 import type { Result } from "../../api/result.ts";
 import { mergePatch } from "./merge-patch.ts";
 
+/** What a write may do beside what it adds. */
+interface Removing {
+  /** Whether it takes back data or rights that may not stay, so that it never waits. */
+  readonly isRemoval?: boolean;
+}
+
+/** An object that is written as a whole. */
+interface Whole extends Removing {
+  readonly resource: Resource;
+  readonly object: Manifest;
+  /** Digest of its secret data, which tells a new value from a repair. */
+  readonly dataDigest?: string;
+}
+
 /** One write to the API server, with the uid and resourceVersion that it was decided on. */
 export type Write =
-  | { readonly do: "create"; readonly resource: Resource; readonly object: Manifest }
+  | ({ readonly do: "create" } & Whole)
   /**
    * Creates with dry-run, to check that the API server accepts the object before the existing one
    * is deleted.
    */
   | { readonly do: "dry-run-create"; readonly resource: Resource; readonly object: Manifest }
   /** `object.metadata` carries the uid and resourceVersion that were observed. */
-  | { readonly do: "replace"; readonly resource: Resource; readonly object: Manifest }
-  | {
+  | ({ readonly do: "replace" } & Whole)
+  | ({
       readonly do: "patch";
       readonly resource: Resource;
       readonly ref: ObjectRef;
       readonly subresource?: "status";
+      /** The whole of what the body, a difference, leads to. */
+      readonly wanted?: Readonly<Record<string, unknown>>;
       readonly body: {
         readonly metadata: { readonly resourceVersion: string; readonly [field: string]: unknown };
         readonly [field: string]: unknown;
       };
-    }
+    } & Removing)
   | {
       readonly do: "delete";
       readonly resource: Resource;
@@ -88,5 +104,14 @@ export function statusWrites(
   const change = mergePatch(status, wanted);
   if (change === undefined) return [];
   const body = { metadata: { resourceVersion: metadata.resourceVersion }, status: change };
-  return [{ do: "patch", resource, ref: metadata, subresource: "status", body }];
+  return [
+    {
+      do: "patch",
+      resource,
+      ref: metadata,
+      subresource: "status",
+      body,
+      wanted: { status: wanted },
+    },
+  ];
 }

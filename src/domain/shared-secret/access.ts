@@ -150,13 +150,9 @@ function withAdditions(observed: OwnedAccess, reading: Reading): Reading {
   const { binding, role, remaining, narrowing } = reading;
   if (narrowing.length === 0 || role === undefined || remaining === undefined) return reading;
   const both = distinct([...remaining, ...role.subjects]);
-  return {
-    ...reading,
-    remaining: both,
-    narrowing: [
-      replacement(resources.roleBindings, bindingManifest(observed.secret, role, both), binding),
-    ],
-  };
+  const manifest = bindingManifest(observed.secret, role, both);
+  const replace = replacement(resources.roleBindings, manifest, binding);
+  return { ...reading, remaining: both, narrowing: [{ ...replace, isRemoval: true }] };
 }
 
 function putRole(observed: OwnedAccess, role: DerivedRole): Step {
@@ -166,7 +162,8 @@ function putRole(observed: OwnedAccess, role: DerivedRole): Step {
     return [{ do: "create", resource: resources.roles, object: manifest }];
   if (isAsWritten(observed.secret, existing) && isMarked(observed.secret, role, existing))
     return [];
-  return [replacement(resources.roles, manifest, existing)];
+  const isRemoval = !isAsWritten(observed.secret, existing);
+  return [{ ...replacement(resources.roles, manifest, existing), isRemoval }];
 }
 
 function putBinding(observed: OwnedAccess, role: DerivedRole, bindings: readonly Reading[]): Step {
@@ -203,13 +200,8 @@ function trim(observed: OwnedAccess, { binding, role, remaining }: Reading): Ste
   if (role === undefined) return [deleteWrite(resources.roleBindings, binding)];
   const wanted = keysOf(role.subjects);
   if (remaining.every((subject) => wanted.has(subjectKey(subject)))) return [];
-  return [
-    replacement(
-      resources.roleBindings,
-      bindingManifest(observed.secret, role, role.subjects),
-      binding,
-    ),
-  ];
+  const manifest = bindingManifest(observed.secret, role, role.subjects);
+  return [{ ...replacement(resources.roleBindings, manifest, binding), isRemoval: true }];
 }
 
 function obsoleteRoles(observed: OwnedAccess, wanted: readonly DerivedRole[]): Step {
@@ -242,7 +234,7 @@ function narrowed(
     roleRef: { apiGroup, kind, name },
     subjects,
   } satisfies Wire<"RoleBinding">;
-  return replacement(resources.roleBindings, manifest, binding);
+  return { ...replacement(resources.roleBindings, manifest, binding), isRemoval: true };
 }
 
 function refersToOwnRole({ roleRef, metadata }: ObservedRoleBinding): boolean {
@@ -258,12 +250,14 @@ function keysOf(subjects: readonly Subject[]): ReadonlySet<string> {
   return new Set(subjects.map(subjectKey));
 }
 
+type Replace = Extract<Write, { readonly do: "replace" }>;
+
 /** Replaces an existing object; its labels, annotations and finalizers are kept. */
 function replacement(
   resource: Resource,
   manifest: Manifest,
   { metadata: existing }: ObservedRole | ObservedRoleBinding,
-): Write {
+): Replace {
   const { uid, resourceVersion, finalizers } = existing;
   const metadata = {
     ...manifest.metadata,

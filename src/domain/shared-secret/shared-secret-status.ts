@@ -2,6 +2,7 @@ import type { ConditionUpdate, Reason } from "../../api/conditions.ts";
 import { annotations } from "../../api/names.ts";
 import { keyOf } from "../../api/object.ts";
 import { applyFailureSentence, reconciling, stalled } from "../plan/conditions.ts";
+import { contestedReason } from "../plan/contested.ts";
 import type { ReportedFailure } from "../plan/failure-history.ts";
 import { withheldText } from "../sync/copy-metadata.ts";
 import { clustersCondition, type ClusterSummary } from "../outbox/cluster-sync.ts";
@@ -129,7 +130,9 @@ function syncCondition({ source, summary }: StatusInput): ConditionUpdate {
     return condition("False", "NoTargets", syncSentence(source, summary));
   if (summary.pending > 0) return condition("False", "Progressing", syncSentence(source, summary));
   if (summary.conflicts > 0) return condition("False", "Conflict", syncSentence(source, summary));
-  if (summary.failed > 0) return condition("False", "Failed", syncSentence(source, summary));
+  const isContested = summary.failures.every(({ reason }) => reason === contestedReason);
+  if (summary.failed > 0)
+    return condition("False", isContested ? "Contested" : "Failed", syncSentence(source, summary));
   return condition("True", "Synced", syncSentence(source, summary));
 }
 

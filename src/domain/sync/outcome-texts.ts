@@ -4,6 +4,7 @@ import type { Metadata } from "../../api/object.ts";
 import type { DecidingField, FieldFix, ReportObject, ReportReason } from "../../api/report.ts";
 import { resources } from "../../api/resources.ts";
 import { annotationField, labelField, nameOf, quoted, reportObject } from "../report-object.ts";
+import { contestedReason } from "../plan/contested.ts";
 import { withheldKeys, withheldText } from "./copy-metadata.ts";
 import {
   conflictReasons,
@@ -47,6 +48,15 @@ export const outcomeTexts: Readonly<Record<OutcomeKind, Texts>> = {
     reason: "Rejected",
     fact: (e) => `the API server rejected ${secretName(e)}: ${failureText(e)}`,
     cause: (e) => ({ ...refusedField(e), value: failureText(e) }),
+  },
+  contested: {
+    reason: contestedReason,
+    fact: (e) => e.failure?.message ?? "",
+    cause: (e) => ({
+      object: secretObject(e),
+      field: "metadata.managedFields",
+      message: `Stop what changes the Secret, or set the annotation ${disableSync} on it.`,
+    }),
   },
   "older-source": {
     reason: conflictReasons.olderSource,

@@ -1,6 +1,7 @@
 import type { Metadata, ObjectRef } from "../../api/object.ts";
 import type { ReportObject, ReasonAndMessage } from "../../api/report.ts";
 import { resources } from "../../api/resources.ts";
+import { contestedReason } from "../plan/contested.ts";
 import { nameOf, reportObject } from "../report-object.ts";
 import type { Source } from "./copy.ts";
 import type { NamespaceObstacle, SourceObstacle, Target } from "./obstacles.ts";
@@ -11,6 +12,7 @@ import { stateOutcome, type StateOutcome, type TargetState } from "./state-table
 export type OutcomeKind =
   | "arrives"
   | "refused"
+  | "contested"
   | "older-source"
   | "unknown-source"
   | "other-request"
@@ -111,7 +113,7 @@ export function namespaceObject({ target }: AtTarget): ReportObject {
 /** What one of the sources that sync to a target has there. */
 type TargetOutcome<F extends ReasonAndMessage> =
   | StateOutcome
-  | { readonly kind: "refused"; readonly failure: F }
+  | { readonly kind: "refused" | "contested"; readonly failure: F }
   /** The Secret is a placeholder for another source. */
   | { readonly kind: "other-request"; readonly requested: ObjectRef | undefined };
 
@@ -134,8 +136,10 @@ export function targetOutcome<F extends ReasonAndMessage>(
   const winner = "source" in state ? state.source.secret.metadata : metadata;
   if (winner.uid !== metadata.uid) return { kind: "older-source", other: winner };
   const outcome = stateOutcome(state);
-  const isPending = outcome.kind === "arrives" && state.kind !== "current";
-  return isPending && failure !== undefined ? { kind: "refused", failure } : outcome;
+  if (outcome.kind !== "arrives" || failure === undefined) return outcome;
+  // It is current now and then.
+  if (failure.reason === contestedReason) return { kind: "contested", failure };
+  return state.kind === "current" ? outcome : { kind: "refused", failure };
 }
 
 /** The reasons of conflicts in `status.sync.failures`; all others are of the API server. */

@@ -99,6 +99,7 @@ function verdictOf(source: Source, report: TargetReport): Verdict {
     case "copy-paused":
       return { kind: "opted-out" };
     case "refused":
+    case "contested":
       return { ...outcome.failure, kind: "failed" };
     case "not-managed":
     case "older-source":

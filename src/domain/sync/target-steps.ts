@@ -64,23 +64,37 @@ export interface Written {
 /** Creates a copy. */
 export function createSteps({ source }: ToCreate, { target, data }: Written): Steps {
   const object = copyManifest({ source, data: loaded(data) }, target);
-  return [[{ do: "create", resource: resources.secrets, object }]];
+  const dataDigest = digestOf(source);
+  return [[{ do: "create", resource: resources.secrets, object, dataDigest }]];
+}
+
+/** Of the data of its copies and of its own: that of placeholders is picked from the latter. */
+function digestOf({ digest, ownDigest }: Source): string {
+  return `${digest} ${ownDigest}`;
 }
 
 /** Writes the data and the marks of a copy or a placeholder. */
-export function replaceSteps({ source, copy }: ToWrite, { target, data }: Written): Steps {
+export function replaceSteps(
+  { source, copy, hasWithdrawnData = false }: ToWrite,
+  { target, data }: Written,
+): Steps {
   const object = replacement({ source, data: loaded(data) }, target, copy);
-  return [[{ do: "replace", resource: resources.secrets, object }], ...filledSteps(copy, source)];
+  const dataDigest = digestOf(source);
+  const replace = { resource: resources.secrets, object, dataDigest, isRemoval: hasWithdrawnData };
+  return [[{ do: "replace", ...replace }], ...filledSteps(copy, source)];
 }
 
 /** Deletes and creates a copy whose type or immutable data differs. */
-export function recreateSteps({ source, copy }: ToWrite, { target, data }: Written): Steps {
+export function recreateSteps(
+  { source, copy, hasWithdrawnData = false }: ToWrite,
+  { target, data }: Written,
+): Steps {
   const object = copyManifest({ source, data: loaded(data) }, target);
   const create = { resource: resources.secrets, object };
   return [
     [{ do: "dry-run-create", ...create }],
     [deleteWrite(resources.secrets, copy)],
-    [{ do: "create", ...create }],
+    [{ do: "create", ...create, dataDigest: digestOf(source), isRemoval: hasWithdrawnData }],
   ];
 }
 
@@ -149,10 +163,15 @@ export function removalWrite(
 ): Write {
   const { metadata } = secret;
   if (!isEmptied(metadata)) return deleteWrite(resources.secrets, secret);
-  if (!("digest" in secret)) return relabelWrite(metadata, uid);
+  if (!("digest" in secret)) return { ...relabelWrite(metadata, uid), isRemoval: true };
   return secret.immutable
     ? deleteWrite(resources.secrets, secret)
-    : { do: "replace", resource: resources.secrets, object: emptiedManifest(secret, why) };
+    : {
+        do: "replace",
+        resource: resources.secrets,
+        object: emptiedManifest(secret, why),
+        isRemoval: true,
+      };
 }
 
 /** What is left of a Secret whose data is removed; undefined if it is deleted. */
@@ -218,14 +237,16 @@ export function syncErrorSteps({ copy: { metadata }, why }: ToAnnotate): Steps {
 
 const longestError = 1024;
 
-function relabelWrite(metadata: Metadata, uid: string): Write {
+type Patch = Extract<Write, { readonly do: "patch" }>;
+
+function relabelWrite(metadata: Metadata, uid: string): Patch {
   return metadataPatch(metadata, { labels: { [labels.sourceUid]: uid } });
 }
 
 function metadataPatch(
   metadata: Metadata,
   marks: Readonly<Partial<Record<"labels" | "annotations", Readonly<Record<string, string>>>>>,
-): Write {
+): Patch {
   return {
     do: "patch",
     resource: resources.secrets,

@@ -21,6 +21,7 @@ test("writes what differs at the observed resourceVersion and removes obsolete f
       ref: metadata,
       subresource: "status",
       body: { metadata: { resourceVersion: "7" }, status: { keys: 2, old: null } },
+      wanted: { status: { keys: 2 } },
     },
   ]);
 });

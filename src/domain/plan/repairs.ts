@@ -1,0 +1,187 @@
+import { createHash } from "node:crypto";
+import { annotations, cleanupFinalizer, labels } from "../../api/names.ts";
+import { keyOf, type Key, type Manifest, type ObjectRef } from "../../api/object.ts";
+import { recordAt, stringMapAt } from "../../api/parse.ts";
+import type { Resource } from "../../api/resources.ts";
+import { SecretText } from "../../api/secret-text.ts";
+import type { Plan, Write } from "./plan.ts";
+
+/**
+ * The last write to an object, and how often the same was written again because it did not stay.
+ */
+export interface Repair {
+  /** What the write wanted; see {@link intentOf}. */
+  readonly intent: string;
+  readonly repairs: number;
+  /** When it was written last, in monotonic milliseconds. */
+  readonly at: number;
+  /** What undoes it, once a repair had to wait. */
+  readonly why?: string;
+}
+
+/** The last write to each part of an object, by {@link slotOf}. */
+type Repairs = ReadonlyMap<string, Repair>;
+
+/** Repairs of an object that are not delayed. */
+const atOnce = 3;
+const firstPauseMs = 1_000;
+const longestPauseMs = 300_000;
+/** After this time without a repair, the repairs before are forgotten, in milliseconds. */
+export const quietMs = 600_000;
+
+/** Counts a write that succeeded; `now` in monotonic milliseconds. */
+export function recordRepair(before: Repair | undefined, intent: string, now: number): Repair {
+  const isRepeated = before?.intent === intent && now - before.at < quietMs;
+  return isRepeated
+    ? { ...before, repairs: before.repairs + 1, at: now }
+    : { intent, repairs: 0, at: now };
+}
+
+/** When the same may be written again, in monotonic milliseconds. */
+export function repairableAt({ repairs, at }: Repair): number {
+  return repairs < atOnce
+    ? at
+    : at + Math.min(longestPauseMs, firstPauseMs * 2 ** (repairs - atOnce));
+}
+
+/**
+ * What a write wants, as a text that is the same for writes that want the same. Of labels,
+ * annotations and finalizers, those that Latchkey decides count; of times, none: what undoes a
+ * write may change the rest each time. Undefined for what never waits: a delete, what takes back
+ * data or rights, secret data without a digest, an Event, and a dry run.
+ */
+export function intentOf(write: Write): string | undefined {
+  switch (write.do) {
+    case "create":
+    case "replace": {
+      const { object, dataDigest } = write;
+      // Two secret texts are the same in JSON.
+      if (write.isRemoval === true || (dataDigest === undefined && hasSecretData(object)))
+        return undefined;
+      const { metadata, ...content } = object;
+      return digestOf({ ...content, dataDigest, marks: decidedMarks(metadata) });
+    }
+    case "patch": {
+      if (write.isRemoval === true) return undefined;
+      const { metadata, ...content } = write.body;
+      return digestOf({ ...content, ...write.wanted, marks: decidedMarks(metadata) });
+    }
+    case "delete":
+    case "dry-run-create":
+    case "record-event":
+      return undefined;
+  }
+}
+
+function hasSecretData(object: Manifest): boolean {
+  return Object.values(recordAt(object, "data")).some((value) => value instanceof SecretText);
+}
+
+function digestOf(wanted: unknown): string {
+  const text = JSON.stringify(wanted, (field, value: unknown) =>
+    field === "lastTransitionTime" ? undefined : value,
+  );
+  return createHash("sha256").update(text).digest("base64url").slice(0, 16);
+}
+
+/** The labels, annotations and finalizers that Latchkey decides. */
+function decidedMarks(metadata: Readonly<Record<string, unknown>>): unknown {
+  const texts = stringMapAt(metadata, "annotations");
+  const decided = (field: string, record: string | undefined): unknown => {
+    const copied = record?.split(",") ?? [];
+    // A patch removes one with null.
+    const marks = Object.entries(recordAt(metadata, field));
+    return marks.filter(([key]) => ownKeys.has(key) || copied.includes(key));
+  };
+  return [
+    decided("labels", texts[annotations.copiedLabels]),
+    decided("annotations", texts[annotations.copiedAnnotations]),
+    isHeldIn(metadata),
+  ];
+}
+
+const ownKeys: ReadonlySet<string> = new Set([
+  ...Object.values(labels),
+  ...Object.values(annotations),
+]);
+
+/** Whether these are finalizers with Latchkey's; undefined if finalizers are not written. */
+function isHeldIn({ finalizers }: Readonly<Record<string, unknown>>): boolean | undefined {
+  return Array.isArray(finalizers) ? finalizers.includes(cleanupFinalizer) : undefined;
+}
+
+/** The repairs that a plan waits for. */
+export interface Held {
+  /** When the first of them is due, in monotonic milliseconds. */
+  readonly until: number;
+  /** One of them. */
+  readonly write: StoredWrite;
+}
+
+/**
+ * Takes the repairs from a plan that are not due yet, and what depends on them: an object that is
+ * not created again is not deleted either, and nothing is created or changed for an object that
+ * does not keep the finalizer. Other objects do not wait.
+ */
+export function withoutHeld(
+  plan: Plan,
+  repairs: Repairs,
+  now: number,
+): { readonly plan: Plan; readonly held?: Held } {
+  const waiting = plan.steps
+    .flat()
+    .filter(isStored)
+    .filter((write) => dueAt(write, repairs) > now);
+  const [write] = waiting;
+  if (write === undefined) return { plan };
+  const objects = new Set(waiting.map(objectOf));
+  const uncreated = new Set(waiting.filter((one) => one.do === "create").map(objectOf));
+  const isUnguarded = waiting.some((one) => one.do === "patch" && isHeldIn(one.body.metadata));
+  const isLeft = (one: Write): boolean => {
+    if (one.do === "record-event")
+      return !objects.has(keyIn(one.event.resource, one.event.subject));
+    if (waiting.some((other) => other === one) || uncreated.has(objectOf(one))) return false;
+    const isStatus = one.do === "patch" && one.subresource !== undefined;
+    return !isUnguarded || isStatus || intentOf(one) === undefined;
+  };
+  const steps = plan.steps.map((step) => step.filter(isLeft));
+  const until = Math.min(...waiting.map((one) => dueAt(one, repairs)));
+  return { plan: { ...plan, steps }, held: { until, write } };
+}
+
+/** When a write may be sent, in monotonic milliseconds. */
+function dueAt(write: StoredWrite, repairs: Repairs): number {
+  const repair = repairs.get(slotOf(write));
+  if (repair === undefined || repair.repairs < atOnce || repair.intent !== intentOf(write))
+    return -Infinity;
+  return Math.min(repairableAt(repair), repair.at + quietMs);
+}
+
+/** A write to an object. */
+export type StoredWrite = Exclude<Write, { readonly do: "record-event" }>;
+
+function isStored(write: Write): write is StoredWrite {
+  return write.do !== "record-event";
+}
+
+/** The part of an object that a write is for. */
+export function slotOf(write: StoredWrite): string {
+  const part = write.do === "patch" ? (write.subresource ?? "metadata") : "";
+  return `${part} ${objectOf(write)}`;
+}
+
+/** The object of a write. */
+export function objectOf(write: StoredWrite): Key {
+  return keyIn(write.resource, refOfWrite(write));
+}
+
+function keyIn({ plural }: Resource, ref: ObjectRef): Key {
+  return `${plural}/${keyOf(ref)}`;
+}
+
+/** The namespace and name of the object of a write. */
+export function refOfWrite(write: StoredWrite): ObjectRef {
+  const { namespace, name } =
+    write.do === "patch" || write.do === "delete" ? write.ref : write.object.metadata;
+  return namespace === undefined ? { name } : { namespace, name };
+}
