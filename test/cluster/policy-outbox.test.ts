@@ -4,6 +4,7 @@ import { stringMapAt } from "../../src/api/parse.ts";
 import { readingBounds } from "../../src/api/reading-bounds.ts";
 import { reportKey } from "../../src/domain/outbox/cluster-report.ts";
 import { agentUser, outboxNamespace, reportName } from "../../src/domain/outbox/outbox-names.ts";
+import { becomes } from "../support/becomes.ts";
 import { eventually } from "../support/eventually.ts";
 import {
   admin,
@@ -218,7 +219,11 @@ withPolicies("in the namespace of an outbox, the agent of the cluster", () => {
     ["cannot change a label", { metadata: { labels: { [labels.component]: "x" } } }, metadata],
     ["cannot remove a label", { metadata: { labels: null } }, metadata],
     ["cannot add a label", { metadata: { labels: { [labels.sourceUid]: "x" } } }, metadata],
-    ["cannot annotate it", { metadata: { annotations: { a: "b" } } }, metadata],
+    [
+      "cannot annotate it",
+      { metadata: { annotations: { [annotations.projects]: "b" } } },
+      metadata,
+    ],
     ["cannot give it a finalizer", { metadata: { finalizers: ["example.com/a"] } }, metadata],
     [
       "cannot give it an owner",
@@ -235,6 +240,24 @@ withPolicies("in the namespace of an outbox, the agent of the cluster", () => {
       expect(await merge(agent, `${path}?dryRun=All`, body)).toMatchObject(
         answered(why === undefined ? 200 : 403, why ?? ""),
       );
+  });
+
+  it("can write what a policy of the platform adds: to a report, what its namespace has", async () => {
+    const added = (value: string) => ({
+      metadata: { labels: { platform: value }, annotations: { "example.com/platform": value } },
+    });
+    const [report, renewal] = [`${reportPath(0)}?dryRun=All`, `${leasePath()}?dryRun=All`];
+    const namespace = `/api/v1/namespaces/${outbox}`;
+    expect(await merge(agent, renewal, added("one"))).toMatchObject({ code: 200 });
+    expect(await merge(agent, report, added("one"))).toMatchObject(answered(403, metadata));
+    await api.merge(namespace, added("one"));
+    // A policy reads the namespace from a cache.
+    await becomes(
+      "the report to be written",
+      async () => (await merge(agent, report, added("one"))).code,
+      200,
+    );
+    expect(await merge(agent, report, added("two"))).toMatchObject(answered(403, metadata));
   });
 
   it("can apply a report server-side, which exists already", async () => {

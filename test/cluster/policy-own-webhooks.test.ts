@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { load } from "js-yaml";
 import { beforeAll, expect, it } from "vitest";
+import { group } from "../../src/api/names.ts";
 import { isRecord, listAt, recordAt } from "../../src/api/parse.ts";
 import { repository } from "../support/install.ts";
 import {
@@ -126,16 +127,25 @@ withPolicies("the account of the webhook", () => {
     ...stored,
     metadata: { ...recordAt(stored, "metadata"), ...change },
   });
+  const withLabel = (name: string) => (stored: Fields) =>
+    withMetadata({ labels: { ...recordAt(recordAt(stored, "metadata"), "labels"), [name]: "b" } })(
+      stored,
+    );
   const more = { name: "more.management.service" };
   it.each<[rule: string, rest: (stored: Fields) => Fields]>([
     ["cannot add a webhook", withWebhooks((all) => [...all, { ...all[0], ...more }])],
     ["cannot remove a webhook", withWebhooks((all) => all.slice(1))],
     ["cannot add an owner that does not exist", withMetadata({ ownerReferences: [gone] })],
-    ["cannot change a label", withMetadata({ labels: { a: "b" } })],
+    ["cannot remove a label", withMetadata({ labels: { a: "b" } })],
+    ["cannot add a label of Latchkey", withLabel(`${group}/a`)],
   ])("%s", async (_rule, rest) => {
     expect(await update(webhook, (one) => one, rest)).toMatchObject(
       answered(403, "webhooks must not be added or removed, and metadata must not change"),
     );
+  });
+
+  it("can write a label that a policy of the platform adds", async () => {
+    expect(await update(webhook, (one) => one, withLabel("platform"))).toMatchObject({ code: 200 });
   });
 
   it("cannot create or delete a configuration of either kind", async () => {

@@ -2,7 +2,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import { listAt, recordAt } from "../../src/api/parse.ts";
-import { outboxNamespace } from "../../src/domain/outbox/outbox-names.ts";
+import {
+  outboxNamespace,
+  reportName,
+  reportNumberOf,
+} from "../../src/domain/outbox/outbox-names.ts";
 import {
   type AgentFixture,
   agentUser,
@@ -21,7 +25,34 @@ import { writeKubeconfig } from "../support/kubeconfig.ts";
 import { postNamespace } from "../support/latchkey-objects.ts";
 import { unique } from "../support/policy-request.ts";
 import { base64 } from "../support/shared-secret-requests.ts";
+import { skippedFor } from "../support/skipped.ts";
 import { describeCentral } from "./cluster-agent-central.ts";
+
+/** A MutatingAdmissionPolicy that labels every object that is written. */
+const labelsEverything = {
+  matchConstraints: {
+    resourceRules: [
+      {
+        apiGroups: ["*"],
+        apiVersions: ["*"],
+        operations: ["CREATE", "UPDATE"],
+        resources: ["*"],
+      },
+    ],
+  },
+  reinvocationPolicy: "Never",
+  mutations: [
+    {
+      patchType: "JSONPatch",
+      jsonPatch: {
+        expression:
+          "has(object.metadata.labels)" +
+          " ? [JSONPatch{op: 'add', path: '/metadata/labels/platform', value: 'x'}]" +
+          " : [JSONPatch{op: 'add', path: '/metadata/labels', value: {'platform': 'x'}}]",
+      },
+    },
+  ],
+};
 
 let fixture: AgentFixture;
 
@@ -386,6 +417,44 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
     await fixture.east.arrange(post(collection, { metadata: { name, labels: given }, spec }));
     await becomesCopied({ namespace, name: source.name }, { password: "canary" });
   });
+
+  it(
+    "goes on where a policy of the platform labels everything",
+    skippedFor(
+      process.env.KUBERNETES_MINOR === "1.35"
+        ? "MutatingAdmissionPolicy v1 needs Kubernetes 1.36"
+        : undefined,
+    ),
+    async () => {
+      const { central } = fixture;
+      const admission = "/apis/admissionregistration.k8s.io/v1";
+      const policies = `${admission}/mutatingadmissionpolicies`;
+      const bindings = `${admission}/mutatingadmissionpolicybindings`;
+      const metadata = { name: "platform" };
+      const outbox = `/api/v1/namespaces/${outboxNamespace("east")}`;
+      await central.arrange(post(policies, { metadata, spec: labelsEverything }));
+      const binding = { metadata, spec: { policyName: "platform" } };
+      await central.arrange(post(bindings, binding));
+      const isLabelled = async (path: string) =>
+        (await central.arrange(get(path))).metadata.labels?.["platform"] === "x";
+      try {
+        const touch = mergePatch(outbox, { metadata: { annotations: { touched: unique("at") } } });
+        const isNamespaceLabelled = async () => {
+          await central.arrange(touch);
+          return isLabelled(outbox);
+        };
+        await eventually(isNamespaceLabelled, { what: "the policy to work" });
+        const { source } = await makeCopied();
+        await becomesReported(source.uid, { desired: 1, synced: 1 });
+        const report = `${outbox}/configmaps/${reportName(reportNumberOf(source.uid))}`;
+        for (const path of [report, centralLeasePath])
+          await eventually(() => isLabelled(path), { what: `${path} to be written` });
+      } finally {
+        for (const path of [bindings, policies])
+          await central.arrange(remove(`${path}/${metadata.name}`));
+      }
+    },
+  );
 
   it("keeps copies while its credential is refused, and reads the next one without a restart", async () => {
     const { place, copy } = await makeCopied();

@@ -22,7 +22,7 @@ export const shippedPolicies = {
     "0.1.0": "e0fde1700856b44dfaf1780b79315d6355972f4960f4e5e3b9e4c871c60d550f",
   },
   "latchkey-outbox": {
-    "0.1.0": "2ca4743107b25be4d8b5c3b8891f6b2e43f6049a2bebfd41f05ce860031a8016",
+    "0.1.0": "7cc3e25ef1debff4417872eee9f751e0885c8c2d5633c870b88edad25ccbb291",
   },
   "latchkey-own-rbac": {
     "0.1.0": "134ca9910b304673347d2bebc5964198b6c2786ec10127007914217c442545e9",
@@ -31,7 +31,7 @@ export const shippedPolicies = {
     "0.1.0": "4126182b60769ad42a04419ca48b9d6b97561df348b4ef174979bb107dd3fb40",
   },
   "latchkey-own-webhook-configurations": {
-    "0.1.0": "b12417efa0bf7b71069a43c7287a212df3d251a14a3a515fb70dd6ce1faf3387",
+    "0.1.0": "2e147460dca77ce4f11f3f3fc01e38532407a6f2fb43afbaaf2641100da30350",
   },
   "latchkey-project-assignment": {
     "0.1.0": "9f77903312b6b6540da4a15e210cc9ce4bca4f9b14a3eb0cae69d9ae27df4bff",
