@@ -6,6 +6,7 @@ import type { Result } from "../api/result.ts";
 import { admissionPath } from "../domain/webhook/webhook-paths.ts";
 import type { Client } from "../kube/client/client.ts";
 import { ObjectController, type ObjectControllerDeps } from "../kube/object-controller.ts";
+import { PacedWrites } from "./paced-writes.ts";
 
 /** Dependencies of a {@link CaBundleInjector}. */
 interface CaBundleInjectorDeps extends ObjectControllerDeps {
@@ -31,10 +32,12 @@ const resource = resources.mutatingWebhookConfigurations;
 export class CaBundleInjector {
   readonly #client: CaBundleInjectorDeps["client"];
   readonly #configurations: ObjectController<Json>;
+  readonly #paced: PacedWrites;
   #wanted: InjectedConfiguration | undefined;
 
   constructor(deps: CaBundleInjectorDeps) {
     this.#client = deps.client;
+    this.#paced = new PacedWrites(deps);
     this.#configurations = new ObjectController<Json>(deps, {
       name: "webhookconfiguration",
       resource,
@@ -61,11 +64,14 @@ export class CaBundleInjector {
   }
 
   async #reconcile(name: Key): Promise<Result> {
-    const existing = this.#configurations.get(name);
-    const manifest = existing && this.#wanted && withPublished(existing, this.#wanted);
-    if (manifest !== undefined)
-      this.#configurations.observe(name, await this.#client.replace(resource, manifest));
-    return { kind: "done" };
+    const [existing, wanted] = [this.#configurations.get(name), this.#wanted];
+    const manifest = existing && wanted && withPublished(existing, wanted);
+    if (manifest === undefined) return { kind: "done" };
+    const intent = `${wanted?.segment} ${wanted?.ca}`;
+    const waits = await this.#paced.write(`${resource.kind} ${name}`, intent, async () =>
+      this.#configurations.observe(name, await this.#client.replace(resource, manifest)),
+    );
+    return waits ?? { kind: "done" };
   }
 }
 

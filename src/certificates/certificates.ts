@@ -27,6 +27,7 @@ import {
 } from "../tokens/server-certificates.ts";
 import { CaBundleInjector } from "./ca-bundle-injector.ts";
 import { CertificatesInUse } from "./certificates-in-use.ts";
+import { PacedWrites } from "./paced-writes.ts";
 
 /** What {@link Certificates} need. */
 interface CertificatesDeps extends ObjectControllerDeps {
@@ -70,6 +71,7 @@ export class Certificates {
   readonly #secretName: CertificatesSecretName;
   readonly #signing: CertifiedNames;
   readonly #inUse: CertificatesInUse;
+  readonly #paced: PacedWrites;
   #secret: ObjectController<StoredCertificates> | undefined;
   #injector: CaBundleInjector | undefined;
   /** The certificates whose CA is recorded, so that the configurations may have it. */
@@ -84,6 +86,7 @@ export class Certificates {
     this.#secretName = certificateSecrets[owner];
     this.#signing = { dnsNames: dnsNamesOf(options), clientName };
     this.#inUse = new CertificatesInUse(deps, this.#secretName.name);
+    this.#paced = new PacedWrites(deps);
   }
 
   /**
@@ -163,8 +166,10 @@ export class Certificates {
       case "wait":
         this.#waitingSince ??= clock.monotonic();
         return { kind: "requeue-at", at: plan.until };
-      case "create":
-        return this.#create(plan);
+      case "create": {
+        const waits = await this.#write(plan, this.#signing, () => this.#create(plan));
+        return waits ?? { kind: "done" };
+      }
       case "keep":
         return this.#publish();
       case "replace":
@@ -172,7 +177,7 @@ export class Certificates {
     }
   }
 
-  async #create({ certificates, former }: PlanOf<"create">): Promise<Result> {
+  async #create({ certificates, former }: PlanOf<"create">): Promise<void> {
     const { clock, client, log } = this.#deps;
     const { namespace } = this.#options;
     const isNew = certificates === undefined;
@@ -187,12 +192,12 @@ export class Certificates {
       // Another replica has created it: a watch event brings its certificates.
       if (!isKubeError(error, "AlreadyExists")) throw error;
     }
-    return { kind: "done" };
   }
 
   async #replace(plan: PlanOf<"replace">): Promise<Result> {
     try {
-      await this.#write(plan);
+      const waits = await this.#write(plan, plan, () => this.#renew(plan));
+      if (waits !== undefined) return waits;
     } catch (error) {
       // A Secret that the webhook may not write, such as one without its label, must not block
       // admission.
@@ -202,16 +207,27 @@ export class Certificates {
     return this.#publish();
   }
 
-  async #write({
+  /** Writes the Secret, or resolves to when it is due. */
+  #write(
+    { former }: Pick<PlanOf<"create">, "former">,
+    { dnsNames }: Pick<CertifiedNames, "dnsNames">,
+    send: () => Promise<void>,
+  ): Promise<Result | undefined> {
+    const intent = `${dnsNames.join()} ${formerCaText(former)}`;
+    return this.#paced.write(`Secret ${this.#secretName.name}`, intent, send);
+  }
+
+  async #renew({
     secret: { metadata },
     certificates: before,
     renew,
+    dnsNames,
     former,
   }: PlanOf<"replace">): Promise<void> {
     const { clock, client, log } = this.#deps;
     const { namespace } = this.#options;
     const { uid, resourceVersion } = metadata;
-    const signing = { ...this.#signing, now: clock.now() };
+    const signing = { ...this.#signing, dnsNames, now: clock.now() };
     const renewed = renew.includes("ca")
       ? await newServerCertificates(signing, before)
       : await renewCertificates({ ca: before.ca, names: renew, signing, before });

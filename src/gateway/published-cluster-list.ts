@@ -5,6 +5,7 @@ import { resources } from "../api/resources.ts";
 import type { Result } from "../api/result.ts";
 import { clusterList } from "../domain/gateway/cluster-list.ts";
 import { isSame, mergePatch } from "../domain/plan/merge-patch.ts";
+import { pauseMs, recordRepair, type Repair } from "../domain/plan/repairs.ts";
 import type { Client } from "../kube/client/client.ts";
 import { ObjectController, type ObjectControllerDeps } from "../kube/object-controller.ts";
 import type { ConnectedClusters } from "./connected-clusters.ts";
@@ -31,13 +32,14 @@ type Data = StoredList["data"];
 
 const name = "clusterlist";
 const resource = resources.configMaps;
-/** Wait before a change by another writer is undone. */
-const repairMs = 10_000;
+/** The first wait before a change by another writer is undone, in milliseconds. */
+const repairMs = 60_000;
 
 /**
  * The ConfigMap from which every authenticated user learns the connected clusters. Every replica
  * writes it. A change by another writer is undone after a wait, because it may be that of a replica
- * which observed a cluster earlier, or which has other options during a rolling update.
+ * which observed a cluster earlier, or which has other options during a rolling update; each wait
+ * is longer than the one before.
  */
 export class PublishedClusterList {
   readonly #deps: ClusterListDeps;
@@ -46,6 +48,8 @@ export class PublishedClusterList {
   #ca: string | undefined;
   /** What the ConfigMap had when it was last as wanted. */
   #settled: Data | undefined;
+  /** The last write. */
+  #repair: Repair | undefined;
   /** When a change by another writer is undone, in milliseconds since the epoch. */
   #repairAt: number | undefined;
   #omitted = 0;
@@ -82,6 +86,7 @@ export class PublishedClusterList {
   }
 
   async #reconcile(): Promise<Result> {
+    const { clock, client } = this.#deps;
     // The gateway may not create it.
     const stored = this.#list.get(name);
     const wanted = this.#wanted();
@@ -92,13 +97,14 @@ export class PublishedClusterList {
       return { kind: "done" };
     }
     if (this.#settled !== undefined && isSame(this.#settled, wanted)) {
-      const now = this.#deps.clock.now();
-      this.#repairAt ??= now + repairMs;
+      const now = clock.now();
+      this.#repairAt ??= now + (this.#repair ? pauseMs(this.#repair, repairMs, 0) : repairMs);
       if (now < this.#repairAt) return { kind: "requeue-at", at: this.#repairAt };
     }
     const { resourceVersion, uid } = stored.metadata;
     const body = { metadata: { resourceVersion, uid }, data };
-    this.#list.observe(name, await this.#deps.client.patch(resource, stored.metadata, { body }));
+    this.#list.observe(name, await client.patch(resource, stored.metadata, { body }));
+    this.#repair = recordRepair(this.#repair, JSON.stringify(wanted), clock.monotonic());
     this.#settle(wanted);
     return { kind: "done" };
   }

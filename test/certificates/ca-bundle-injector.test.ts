@@ -51,7 +51,7 @@ async function publishing(...configurations: readonly RawObject[]) {
     stop.abort();
     await running;
   };
-  return { published, replaced, listWatch, end };
+  return { published, replaced, listWatch, clock, end };
 }
 
 const bundlesOf = (object: Manifest | undefined): readonly unknown[] =>
@@ -110,6 +110,26 @@ describe("the injected CA", () => {
     );
     await settled();
     expect(bundlesOf(replaced[1])).toEqual([bundle("authority")]);
+    await end();
+  });
+
+  test("is restored ever less often where a user removes it again and again, until there is another", async () => {
+    const { published, replaced, listWatch, clock, end } = await publishing();
+    published.publish({ ca: "authority", segment: "segment" });
+    const remove = async (): Promise<void> => {
+      listWatch.emit("mutatingwebhookconfigurations", "MODIFIED", configuration("latchkey", ""));
+      await settled();
+    };
+    for (let second = 0; second < 60; second += 1) {
+      await remove();
+      await clock.run(1_000);
+    }
+    expect(replaced.length).toBeLessThanOrEqual(10);
+    const before = replaced.length;
+    await remove();
+    published.publish({ ca: "other", segment: "segment" });
+    await settled();
+    expect(bundlesOf(replaced[before])).toEqual([bundle("other")]);
     await end();
   });
 

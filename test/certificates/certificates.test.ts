@@ -327,6 +327,21 @@ describe("a Secret that is changed or deleted while a replica has its certificat
     await alone.end();
   });
 
+  test("is restored ever less often if it is deleted again and again", async () => {
+    const made = await fresh();
+    const { listWatch, clock, written, log, end } = await keeping({ secrets: [secretOf(made)] });
+    for (let second = 0; second < 60; second += 1) {
+      listWatch.emit("secrets", "DELETED", secretOf(made));
+      await clock.run(1_000);
+    }
+    expect(written.length).toBeGreaterThan(3);
+    expect(written.length).toBeLessThanOrEqual(10);
+    const about = `Secret ${certificateSecrets.webhook.name}`;
+    const said = log.lines.filter(({ fields }) => fields["object"] === about);
+    expect(said).toMatchObject([{ level: "warn", message: expect.stringContaining("ever less") }]);
+    await end();
+  });
+
   test("gets the admission path in memory if it lost only that", async () => {
     const made = await fresh();
     const { listWatch, written, rest, end } = await keeping({ secrets: [secretOf(made)] });

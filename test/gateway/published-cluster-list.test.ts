@@ -11,7 +11,7 @@ import { settled, TestClock } from "../support/test-clock.ts";
 
 const namespace = "latchkey-system";
 const certificate = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n";
-const repairMs = 10_000;
+const repairMs = 60_000;
 
 /** The ConfigMap with this data. */
 const configMap = (data: Readonly<Record<string, string>> = {}): RawObject =>
@@ -159,6 +159,21 @@ describe("the published list of connected clusters", () => {
     await clock.run(1);
     expect(written()).toEqual([["east"], ["foreign"]]);
     expect([...stored.keys()]).toEqual(["east"]);
+    await end();
+  });
+
+  test("replaces what another writer writes again and again at most once in five minutes", async () => {
+    const { list, clock, writeElsewhere, written, end } = await publishing();
+    list.useCa(certificate);
+    await settled();
+    const waits: number[] = [];
+    for (let round = 0; round < 6; round += 1) {
+      writeElsewhere("foreign", `${round}`);
+      const [before, from] = [written().length, clock.monotonic()];
+      while (written().length === before) await clock.run(10_000);
+      waits.push((clock.monotonic() - from) / 60_000);
+    }
+    expect(waits).toEqual([1, 2, 4, 5, 5, 5]);
     await end();
   });
 

@@ -100,6 +100,8 @@ export type CertificatePlan<Certificates = CertificatesInMemory, Secret = ValidS
       readonly secret: Secret;
       readonly certificates: Certificates;
       readonly renew: readonly CertificateName[];
+      /** The DNS names of a new serving certificate. */
+      readonly dnsNames: readonly string[];
       readonly former: CaFingerprints;
     }
 );
@@ -138,20 +140,15 @@ export function planCertificates<
   if (!ca.isCompared && published === undefined && !isWaitOver) return wait;
   const compared = caAfterComparison(ca, published?.fingerprints ?? []);
   const former = formerCaInUse(compared, parseFormerCa(secret.formerCa));
-  const renew = certificatesToRenew(inUse, observed.dnsNames, now);
+  const due = dueCertificates(inUse.validities, now);
+  const isServingDue = due.includes("serving");
+  const lacksNames = observed.dnsNames.some((dnsName) => !inUse.dnsNames.includes(dnsName));
+  const renew = lacksNames && !isServingDue ? [...due, "serving" as const] : due;
   const isCurrent =
     renew.length === 0 && secret.hasAdmissionPath && formerCaText(former) === secret.formerCa;
-  return isCurrent
-    ? { kind: "keep", ca: compared }
-    : { kind: "replace", secret, certificates: inUse, renew, former, ca: compared };
-}
-
-function certificatesToRenew(
-  { validities, dnsNames }: CertificatesInMemory,
-  wanted: readonly string[],
-  now: number,
-): readonly CertificateName[] {
-  const due = dueCertificates(validities, now);
-  const lacksNames = wanted.some((dnsName) => !dnsNames.includes(dnsName));
-  return lacksNames && !due.includes("serving") ? [...due, "serving"] : due;
+  if (isCurrent) return { kind: "keep", ca: compared };
+  // A replica with other options may ask for the other names: it would take these away in turn.
+  const others = isServingDue ? [] : inUse.dnsNames;
+  const dnsNames = [...new Set([...observed.dnsNames, ...others])];
+  return { kind: "replace", secret, certificates: inUse, renew, dnsNames, former, ca: compared };
 }

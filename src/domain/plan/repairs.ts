@@ -37,11 +37,15 @@ export function recordRepair(before: Repair | undefined, intent: string, now: nu
     : { intent, repairs: 0, at: now };
 }
 
-/** When the same may be written again, in monotonic milliseconds. */
-export function repairableAt({ repairs, at }: Repair): number {
-  return repairs < atOnce
-    ? at
-    : at + Math.min(longestPauseMs, firstPauseMs * 2 ** (repairs - atOnce));
+/** How long after its last write the same may be written again, in milliseconds. */
+export function pauseMs({ repairs }: Repair, firstMs = firstPauseMs, free = atOnce): number {
+  return repairs < free ? 0 : Math.min(longestPauseMs, firstMs * 2 ** (repairs - free));
+}
+
+/** When a write that wants this may be sent, in monotonic milliseconds. */
+export function dueAt(before: Repair | undefined, intent: string | undefined): number {
+  if (before === undefined || before.intent !== intent) return -Infinity;
+  return before.at + pauseMs(before);
 }
 
 /**
@@ -128,10 +132,11 @@ export function withoutHeld(
   repairs: Repairs,
   now: number,
 ): { readonly plan: Plan; readonly held?: Held } {
+  const dueOf = (write: StoredWrite): number => dueAt(repairs.get(slotOf(write)), intentOf(write));
   const waiting = plan.steps
     .flat()
     .filter(isStored)
-    .filter((write) => dueAt(write, repairs) > now);
+    .filter((write) => dueOf(write) > now);
   const [write] = waiting;
   if (write === undefined) return { plan };
   const objects = new Set(waiting.map(objectOf));
@@ -145,16 +150,8 @@ export function withoutHeld(
     return !isUnguarded || isStatus || intentOf(one) === undefined;
   };
   const steps = plan.steps.map((step) => step.filter(isLeft));
-  const until = Math.min(...waiting.map((one) => dueAt(one, repairs)));
+  const until = Math.min(...waiting.map(dueOf));
   return { plan: { ...plan, steps }, held: { until, write } };
-}
-
-/** When a write may be sent, in monotonic milliseconds. */
-function dueAt(write: StoredWrite, repairs: Repairs): number {
-  const repair = repairs.get(slotOf(write));
-  if (repair === undefined || repair.repairs < atOnce || repair.intent !== intentOf(write))
-    return -Infinity;
-  return Math.min(repairableAt(repair), repair.at + quietMs);
 }
 
 /** A write to an object. */

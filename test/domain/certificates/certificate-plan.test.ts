@@ -124,13 +124,33 @@ describe("the plan for the Secret if", () => {
     {
       rule: "the serving certificate lacks a DNS name",
       seen: { dnsNames: ["w.ns.svc", "w.example"] },
-      plan: { kind: "replace", renew: ["serving"], former: [] },
+      plan: {
+        kind: "replace",
+        renew: ["serving"],
+        dnsNames: ["w.ns.svc", "w.example"],
+        former: [],
+      },
+    },
+    {
+      rule: "the serving certificate has the names of a replica with other options",
+      seen: { dnsNames: ["w.example"] },
+      plan: {
+        kind: "replace",
+        renew: ["serving"],
+        dnsNames: ["w.example", "w.ns.svc"],
+        former: [],
+      },
+    },
+    {
+      rule: "the serving certificate has more names",
+      seen: { dnsNames: [] },
+      plan: { kind: "keep" },
     },
     {
       rule: "the serving certificate is due and lacks a DNS name",
       seen: { dnsNames: ["w.example"] },
       at: 200,
-      plan: { kind: "replace", renew: ["serving"], former: [] },
+      plan: { kind: "replace", renew: ["serving"], dnsNames: ["w.example"], former: [] },
     },
     {
       rule: "the Secret was deleted while its certificates are in use",
@@ -181,7 +201,8 @@ describe("the plan for the Secret if", () => {
       dnsNames: ["w.ns.svc"],
       ...seen,
     };
-    const replaced = plan.kind === "replace" && { secret: observed.secret, certificates: inUse };
-    expect(planCertificates(observed, at)).toEqual({ ...plan, ...replaced, ca: ca ?? observed.ca });
+    const { secret, dnsNames } = observed;
+    const replaced = plan.kind === "replace" && { secret, certificates: inUse, dnsNames };
+    expect(planCertificates(observed, at)).toEqual({ ...replaced, ...plan, ca: ca ?? observed.ca });
   });
 });

@@ -4,10 +4,10 @@ import { resources } from "../../../src/api/resources.ts";
 import { SecretText } from "../../../src/api/secret-text.ts";
 import { nothingToDo, type Plan, type Write } from "../../../src/domain/plan/plan.ts";
 import {
+  dueAt,
   intentOf,
   recordRepair,
   type Repair,
-  repairableAt,
   slotOf,
   type StoredWrite,
   withoutHeld,
@@ -18,7 +18,7 @@ function fight(seconds: number): readonly number[] {
   const instants: number[] = [];
   let repair: Repair = recordRepair(undefined, "same", 0);
   for (;;) {
-    const at = Math.max(repair.at + 10, repairableAt(repair));
+    const at = Math.max(repair.at + 10, dueAt(repair, "same"));
     if (at > seconds * 1000) return instants;
     instants.push(at / 1000);
     repair = recordRepair(repair, "same", at);
