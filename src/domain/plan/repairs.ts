@@ -132,7 +132,12 @@ export function withoutHeld(
   repairs: Repairs,
   now: number,
 ): { readonly plan: Plan; readonly held?: Held } {
-  const dueOf = (write: StoredWrite): number => dueAt(repairs.get(slotOf(write)), intentOf(write));
+  const dueOf = (write: StoredWrite): number => {
+    const before = repairs.get(slotOf(write));
+    // What a write wants is a digest of it, which most writes need not for this.
+    const isPaced = before !== undefined && pauseMs(before) > 0;
+    return isPaced ? dueAt(before, intentOf(write)) : -Infinity;
+  };
   const waiting = plan.steps
     .flat()
     .filter(isStored)
