@@ -132,7 +132,11 @@ function syncCondition({ source, summary }: StatusInput): ConditionUpdate {
   if (summary.conflicts > 0) return condition("False", "Conflict", syncSentence(source, summary));
   const isContested = summary.failures.every(({ reason }) => reason === contestedReason);
   if (summary.failed > 0)
-    return condition("False", isContested ? "Contested" : "Failed", syncSentence(source, summary));
+    return condition(
+      "False",
+      isContested ? contestedReason : "Failed",
+      syncSentence(source, summary),
+    );
   return condition("True", "Synced", syncSentence(source, summary));
 }
 
