@@ -51,6 +51,8 @@ export const reasons = {
     "syncs to it.",
   Failed: "The API server rejected the write of a target Secret.",
   Contested: "Something else changes or deletes what Latchkey writes, again and again.",
+  HandedOver: "A copy passes from one SharedSecret to another; only in Events.",
+  RemovalBlocked: "A Secret whose data may not stay cannot be removed.",
   NotFilled: "A placeholder Secret does not receive the data that it asks for.",
   DataRevoked: "Data without permission was removed from a paused Secret; only in Events.",
   WaitingForGrant: "Waiting for the requester's RBAC grant.",

@@ -82,8 +82,11 @@ export interface ReportContent extends ReasonAndMessage {
   readonly causes: readonly ReportCause[];
 }
 
-/** The states of a target of a SharedSecret, as in the metric `latchkey_sync_targets`. */
-export const syncStates = ["synced", "conflict", "failed", "pending"] as const;
+/**
+ * The states of a target of a SharedSecret, as in the metric `latchkey_sync_targets`; `unremoved`
+ * are Secrets that are no targets any more and cannot be removed.
+ */
+export const syncStates = ["synced", "conflict", "failed", "pending", "unremoved"] as const;
 
 /** Name of a state of a target. */
 export type SyncState = (typeof syncStates)[number];

@@ -1,15 +1,24 @@
-import { keyOf } from "../api/object.ts";
+import { type Key, keyOf, refOf } from "../api/object.ts";
 import { resources } from "../api/resources.ts";
 import type { Source } from "../domain/sync/copy.ts";
 import type { Target } from "../domain/sync/obstacles.ts";
 import { withheldKeys } from "../domain/sync/copy-metadata.ts";
 import {
+  annotatedKeysOf,
   emptyProjectsOf,
+  existingAt,
   observeTarget,
   targetsOf,
   type ObservedTarget,
 } from "../domain/sync/observed-target.ts";
-import { summarize, type SyncSummary, type TargetReport } from "../domain/sync/sync-summary.ts";
+import {
+  type LeftoverReport,
+  summarize,
+  type SyncSummary,
+  type TargetReport,
+} from "../domain/sync/sync-summary.ts";
+import { leftoverText } from "../domain/sync/leftover.ts";
+import { isToRemove } from "../domain/sync/state-table.ts";
 import { targetState } from "../domain/sync/target-state.ts";
 import { failureAt } from "./failures.ts";
 import type { SyncState, SyncStores } from "./sync-state.ts";
@@ -26,11 +35,34 @@ export async function countTargets(
   leader: SyncState,
   forEach: ForEach,
 ): Promise<SyncSummary> {
+  const { stores } = leader;
   const reports: TargetReport[] = [];
-  await forEach(targetsOf(source, leader.stores), (target) => {
+  const targets = targetsOf(source, stores);
+  await forEach(targets, (target) => {
     reports.push(targetReport(source, target, leader));
   });
-  return summarize(source, reports, emptyProjectsOf(source, leader.stores));
+  const wanted = new Set(targets.map(keyOf));
+  const others = annotatedKeysOf(source, stores).filter((key) => !wanted.has(key));
+  const leftovers = others.flatMap((key) => leftoverReport(key, leader));
+  return summarize(source, reports, emptyProjectsOf(source, stores), leftovers);
+}
+
+/** The Secrets of a SharedSecret that is being deleted that cannot be removed. */
+export function countLeftovers(source: Source, leader: SyncState): SyncSummary {
+  const leftovers = annotatedKeysOf(source, leader.stores).flatMap((key) =>
+    leftoverReport(key, leader),
+  );
+  return summarize(source, [], [], leftovers);
+}
+
+function leftoverReport(key: Key, leader: SyncState): readonly LeftoverReport[] {
+  const observed = observeTarget(refOf(key), leader.stores);
+  const copy = existingAt(observed);
+  if (copy === undefined || !isToRemove(targetState(observed))) return [];
+  const why = leftoverText(copy, failureAt("copy", key, leader));
+  const { namespace = "", name } = copy.metadata;
+  const regarding = { resource: resources.secrets, subject: copy.metadata };
+  return why === undefined ? [] : [{ target: { namespace, name }, regarding, why }];
 }
 
 function targetReport(source: Source, target: Target, leader: SyncState): TargetReport {

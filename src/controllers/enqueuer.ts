@@ -1,6 +1,6 @@
 import { keyOf, type ObjectRef } from "../api/object.ts";
 import type { Source } from "../domain/sync/copy.ts";
-import { candidatesFor } from "../domain/sync/observed-target.ts";
+import { candidatesFor, ownerOf, secretAt } from "../domain/sync/observed-target.ts";
 import type { Priority } from "../kube/queue/work-queue.ts";
 import type { Yielder } from "../runtime/yielder.ts";
 import type { Queues } from "./queues.ts";
@@ -37,15 +37,25 @@ export class Enqueuer<State extends SyncState = SyncState> implements SyncState 
     this.queues.copy.add(keyOf(target), priority);
   }
 
-  /** Enqueues the status of a SharedSecret, after a delay that batches changes. */
-  status({ secret }: Source): void {
-    const delayMs = this.queues.copy.depth > 0 ? statusDelayMs.progress : statusDelayMs.final;
-    this.queues.sharedSecret.addAt(keyOf(secret.metadata), this.clock.now() + delayMs);
+  /**
+   * Enqueues the status of a SharedSecret, after a delay that batches changes; one that is being
+   * deleted waits for the last of its copies only.
+   */
+  status({ secret: { metadata } }: Source): void {
+    const isProgress = this.queues.copy.depth > 0;
+    const isLeaving = metadata.deletionTimestamp !== undefined && !isProgress;
+    const delayMs = isProgress ? statusDelayMs.progress : isLeaving ? 0 : statusDelayMs.final;
+    this.queues.sharedSecret.addAt(keyOf(metadata), this.clock.now() + delayMs);
   }
 
-  /** Enqueues the status of every SharedSecret that syncs to this target. */
+  /** Enqueues the status of the SharedSecrets that sync to this target, or have data there. */
   statusAt(target: ObjectRef): void {
-    for (const source of candidatesFor(target, this.stores)) this.status(source);
+    const owner = ownerOf(secretAt(keyOf(target), this.stores), this.stores);
+    const sources = [
+      ...candidatesFor(target, this.stores),
+      ...(owner === undefined ? [] : [owner]),
+    ];
+    for (const source of new Set(sources)) this.status(source);
   }
 }
 

@@ -37,6 +37,8 @@ interface Deleting {
   readonly settleMs: number;
   /** Until when others may hold data of the object, by when this leader saw the deletion. */
   readonly heldUntil?: (seenAt: number) => number | undefined;
+  /** Whether data of the object is left in its own cluster. */
+  readonly hasCopies?: boolean;
   /** Plans what a phase requires; `now` is in milliseconds since the epoch. */
   readonly plan: (phase: FinalizationPhase, now: number) => Plan;
 }
@@ -64,7 +66,7 @@ export function finalize(deleting: Deleting, world: World, answers: Answers): Re
 
 /** The phase of a finalization; asks about former grantees when a review is due. */
 function observePhase(
-  { resource, ref, grantsStand, grantees: seen, settleMs, heldUntil }: Deleting,
+  { resource, ref, grantsStand, grantees: seen, settleMs, heldUntil, hasCopies = false }: Deleting,
   world: World,
   answers: Answers,
 ): FinalizationPhase | Ask {
@@ -80,6 +82,7 @@ function observePhase(
     grantsGoneAt,
     settleMs,
     heldUntil: heldUntil?.(seenAt),
+    hasCopies,
   };
   const phase = finalizationPhase({ ...facts, isStillHonoured: undefined });
   if (phase.kind !== "review") return phase;

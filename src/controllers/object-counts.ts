@@ -45,7 +45,7 @@ export class ObjectCounts {
   readonly #clock: Clock;
   /** By the words of the group; a group that had an object stays, with 0. */
   readonly #groups = new Map<string, readonly [ObjectGroup, number]>();
-  readonly #targets = { synced: 0, conflict: 0, failed: 0, pending: 0 };
+  readonly #targets = { synced: 0, conflict: 0, failed: 0, pending: 0, unremoved: 0 };
   /** The longest first, by kind and key. */
   readonly #notReady = new Map<string, NotReadyObject>();
   /** Numbers of objects by kind and by the hours since the epoch at which their lifetime ends. */

@@ -176,9 +176,13 @@ function endStep<W extends SyncWorld>(
   const failed = attempt.slots.find(({ error }) => error !== undefined);
   if (attempt.phase === "asking" && failed === undefined) return decide(attempt, context);
   if (failed === undefined) return beginStep(attempt, attempt.step + 1, context);
-  if (attempt.phase !== "reporting") return fail(attempt, failed.error, context);
+  const { error } = failed;
+  const isDelete = failed.request.do === "delete";
+  // Where a report deletes, what is not deleted is reported once more.
+  if (attempt.phase !== "reporting" || (isDelete && isKubeError(error)))
+    return fail(attempt, { error, isDelete }, context);
   // The report may fail for the same reason; the next attempt reports again.
-  attempt.end = isKubeError(failed.error) ? attempt.verdict : { error: failed.error };
+  attempt.end = isKubeError(error) ? attempt.verdict : { error };
 }
 
 function decide<W extends SyncWorld>(
@@ -246,7 +250,7 @@ function finish<W extends SyncWorld>(
 /** Records the failure of a request, and reports it in the status if that is due. */
 function fail<W extends SyncWorld>(
   attempt: ReconcileAttempt,
-  error: unknown,
+  { error, isDelete }: { readonly error: unknown; readonly isDelete: boolean },
   context: ReconcileContext<W>,
 ): void {
   attempt.verdict = { error };
@@ -255,15 +259,23 @@ function fail<W extends SyncWorld>(
     attempt.end = attempt.verdict;
     return;
   }
-  note(attempt, failedRequest(error, attempt.phase === "applying"), context);
+  const failed = failedRequest(error, attempt.phase !== "asking");
+  note(attempt, { failed, isDelete }, context);
 }
 
 /** Records a failure, until `contestedUntil` whatever succeeds, and reports it if that is due. */
 function note<W extends SyncWorld>(
   attempt: ReconcileAttempt,
-  failed: FailedRequest,
+  {
+    failed,
+    isDelete = false,
+    contestedUntil,
+  }: {
+    readonly failed: FailedRequest;
+    readonly isDelete?: boolean;
+    readonly contestedUntil?: number;
+  },
   { reconciler, world }: ReconcileContext<W>,
-  contestedUntil?: number,
 ): void {
   const { key, answers } = attempt;
   const { failure, isOver, result } =
@@ -277,7 +289,7 @@ function note<W extends SyncWorld>(
   const report =
     reported === undefined
       ? undefined
-      : reconciler.report?.({ key, world, answers, failed, reported });
+      : reconciler.report?.({ key, world, answers, failed, isDelete, reported });
   attempt.phase = "reporting";
   attempt.plan = withoutHeld(
     report ?? nothingToDo,
@@ -314,8 +326,8 @@ function contest<W extends SyncWorld>(
   const { result } = attempt.plan;
   const isEarlier = result.kind === "requeue-at" && result.at < at;
   attempt.verdict = { result: isEarlier ? result : { kind: "requeue-at", at } };
-  const quietAt = (repair?.at ?? clock.monotonic()) + quietMs;
-  note(attempt, contestedRequest(write, why), context, quietAt);
+  const contestedUntil = (repair?.at ?? clock.monotonic()) + quietMs;
+  note(attempt, { failed: contestedRequest(write, why), contestedUntil }, context);
 }
 
 function isStoredDoubtful(write: Write, error: unknown): write is StoredWrite {

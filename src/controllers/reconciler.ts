@@ -13,6 +13,8 @@ interface FailureReport<W extends SyncWorld> {
   readonly answers: Answers;
   /** The request that failed. */
   readonly failed: FailedRequest;
+  /** Whether it was a delete. */
+  readonly isDelete: boolean;
   /** The failure that is reported for the key; it changes rarely. */
   readonly reported: ReportedFailure;
 }

@@ -4,6 +4,7 @@ import type { Metadata } from "../api/object.ts";
 import { listAt, numberAt, parseConditions, recordAt, stringAt } from "../api/parse.ts";
 import type { ReportItem, SyncState, ReasonAndMessage } from "../api/report.ts";
 import { troubleIn } from "./plan/events.ts";
+import { leftoverReason } from "./sync/leftover.ts";
 import { conflictReasons } from "./sync/outcome.ts";
 
 /** What is reported of an object whose status is not of its current generation. */
@@ -80,13 +81,14 @@ export function targetCounts(
   const count = (field: string): number => Math.max(0, numberAt(sync, field) ?? 0);
   const [synced, conflict, failed] = [count("synced"), count("conflicts"), count("failed")];
   const pending = Math.max(0, count("desired") - synced - conflict - failed);
-  return { synced, conflict, failed, pending };
+  return { synced, conflict, failed, pending, unremoved: count("unremoved") };
 }
 
 /** The numbers of targets as a text, such as `1 of 2 targets synced, 1 conflict`. */
 export function targetsText({ synced, ...others }: ReturnType<typeof targetCounts>): string {
   const left = Object.entries(others).filter(([, count]) => count > 0);
-  const all = left.reduce((sum, [, count]) => sum + count, synced);
+  const { unremoved: _, ...targets } = others;
+  const all = Object.values(targets).reduce((sum, count) => sum + count, synced);
   return [
     `${synced} of ${all} targets synced`,
     ...left.map(([state, count]) => `${count} ${state}`),
@@ -95,6 +97,7 @@ export function targetsText({ synced, ...others }: ReturnType<typeof targetCount
 
 /** The state of a target that `status.sync.failures` lists with this reason. */
 export function failedTargetState(reason: string): SyncState {
+  if (reason === leftoverReason) return "unremoved";
   return Object.values<string>(conflictReasons).includes(reason) ? "conflict" : "failed";
 }
 

@@ -13,6 +13,7 @@ import {
   type Source,
   type CopiedData,
   dataSize,
+  leastData,
   sourceOf,
 } from "../domain/sync/copy.ts";
 import { isPlaceholder, mostKeysToPickFrom, mostPickedKeys } from "../domain/sync/placeholder.ts";
@@ -36,7 +37,21 @@ export function observedCopy(raw: unknown, digestOf: DataDigest): ObservedCopy {
   const { metadata } = rest;
   const picks = isPlaceholder(metadata) && metadata.annotations[annotations.syncKeys] !== undefined;
   const values = picks ? valueDigests(data, mostPickedKeys, digestOf) : undefined;
-  return { ...rest, digest: digestOf(data), ...(values === undefined ? {} : { values }) };
+  return {
+    ...rest,
+    digest: digestOf(data),
+    ...(isLeastData(rest.type, data) && { hasLeastData: true as const }),
+    ...(values === undefined ? {} : { values }),
+  };
+}
+
+function isLeastData(type: string, data: SecretData): boolean {
+  const least = Object.entries(leastData(type));
+  if (least.length !== Object.keys(data).length) return false;
+  return least.every(([key, text]) => {
+    const value = Object.hasOwn(data, key) ? data[key] : undefined;
+    return value !== undefined && SecretText.reveal(value) === SecretText.reveal(text);
+  });
 }
 
 /** Parses a Secret of an outbox into its cached form, with a digest instead of its data. */

@@ -70,6 +70,7 @@ test("counts objects and targets as they are created, changed and deleted; a gro
     'latchkey_sync_targets{state="failed"} 0',
     'latchkey_sync_targets{state="pending"} 0',
     'latchkey_sync_targets{state="synced"} 0',
+    'latchkey_sync_targets{state="unremoved"} 0',
   ]);
   const stuck = withStatus(rawSharedSecret("a"), {
     conditions: conditions("Ready", "Conflict"),

@@ -55,24 +55,24 @@ describe("an object counts", () => {
 });
 
 test.each([
-  [{}, { synced: 0, conflict: 0, failed: 0, pending: 0 }],
+  [{}, { synced: 0, conflict: 0, failed: 0, pending: 0, unremoved: 0 }],
   [
-    { sync: { desired: 10, synced: 5, conflicts: 2, failed: 1 } },
-    { synced: 5, conflict: 2, failed: 1, pending: 2 },
+    { sync: { desired: 10, synced: 5, conflicts: 2, failed: 1, unremoved: 3 } },
+    { synced: 5, conflict: 2, failed: 1, pending: 2, unremoved: 3 },
   ],
   [
     { sync: { desired: 1, synced: 5, conflicts: -2 } },
-    { synced: 5, conflict: 0, failed: 0, pending: 0 },
+    { synced: 5, conflict: 0, failed: 0, pending: 0, unremoved: 0 },
   ],
 ])("counts the targets of %j", (status, expected) => {
   expect(targetCounts(status)).toEqual(expected);
 });
 
 test.each([
-  [{ synced: 0, conflict: 0, failed: 0, pending: 0 }, "0 of 0 targets synced"],
+  [{ synced: 0, conflict: 0, failed: 0, pending: 0, unremoved: 0 }, "0 of 0 targets synced"],
   [
-    { synced: 5, conflict: 2, failed: 1, pending: 2 },
-    "5 of 10 targets synced, 2 conflict, 1 failed, 2 pending",
+    { synced: 5, conflict: 2, failed: 1, pending: 2, unremoved: 3 },
+    "5 of 10 targets synced, 2 conflict, 1 failed, 2 pending, 3 unremoved",
   ],
 ])("says the numbers of targets of %j", (counts, text) => {
   expect(targetsText(counts)).toBe(text);

@@ -142,6 +142,7 @@ export const noTargets: SyncSummary = {
   conflicts: 0,
   failed: 0,
   pending: 0,
+  unremoved: 0,
   failures: [],
   contested: { targets: 0 },
   emptyProjects: [],

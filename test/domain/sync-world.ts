@@ -14,14 +14,13 @@ import { pick, placeholderRequestOf } from "../../src/domain/sync/placeholder.ts
 import type { Write } from "../../src/domain/plan/plan.ts";
 import { targetState } from "../../src/domain/sync/target-state.ts";
 import { writtenSource, targetSteps } from "../../src/domain/sync/state-table.ts";
-import { copiesOf, observeTarget, targetsOf } from "../../src/domain/sync/observed-target.ts";
+import { observeTarget, targetsOf } from "../../src/domain/sync/observed-target.ts";
 import {
   type SyncObjects,
   type SyncSnapshot,
   syncObjectsOf,
 } from "../../src/domain/sync/sync-objects.ts";
 import { type NamespaceOptions, readNamespace } from "../../src/domain/sync/obstacles.ts";
-import { removalWrite } from "../../src/domain/sync/target-steps.ts";
 import { observedMetadata } from "../support/observed-objects.ts";
 
 /** A Secret as the informers store it. */
@@ -236,23 +235,12 @@ export function settle(snapshot: SyncSnapshot): SyncSnapshot {
   for (let reconcile = 0; reconcile < 10; reconcile++) {
     const objects = syncObjectsOf(settled);
     const stored = secretsOf(settled);
-    const writes = [...terminations(settled, objects), ...targetWrites(stored, settled, objects)];
+    const writes = targetWrites(stored, settled, objects);
     if (writes.length === 0) return settled;
     for (const write of writes) applyWrite(write, stored, settled);
     settled = { ...settled, secrets: [...stored.values()] };
   }
   throw new Error("the controller does not come to rest");
-}
-
-/** The deletions of the copies of a SharedSecret that is being deleted. */
-function terminations({ sharedSecrets }: SyncSnapshot, objects: SyncObjects): readonly Write[] {
-  return sharedSecrets
-    .filter(({ secret }) => secret.metadata.deletionTimestamp !== undefined)
-    .flatMap((source) =>
-      copiesOf(source, objects).map((copy) =>
-        removalWrite(copy, { uid: source.secret.metadata.uid }),
-      ),
-    );
 }
 
 function targetWrites(

@@ -253,6 +253,10 @@ const syncMistakes: Readonly<Record<string, Mistake["make"]>> = {
     ["Contested", secretIn, "metadata.managedFields"],
     afterCopy(contest),
   ),
+  "A Secret stays after its consent is gone": sync(
+    ["RemovalBlocked", secretIn, "metadata.finalizers"],
+    afterCopy(holdAndWithdraw),
+  ),
   "An access rule is invalid": sync(
     ["InvalidAccessRule", sourceIn, "spec.access[0].verbs[0]", atHome],
     { spec: { access: [{ verbs: ["create"], users: ["bob"] }] } },
@@ -288,6 +292,13 @@ async function contest({ home, target }: SyncedPlaces): Promise<void> {
     return JSON.stringify(status).includes("Contested");
   };
   await eventually(isReported, { what: "the copy to be contested" });
+}
+
+/** Keeps the copy by a finalizer, and withdraws the consent of its namespace. */
+async function holdAndWithdraw({ target }: SyncedPlaces): Promise<void> {
+  await api.merge(secretPath(target, "db"), { metadata: { finalizers: ["example.com/hold"] } });
+  const withdrawn = { annotations: { [annotations.sync]: null } };
+  await api.merge(`/api/v1/namespaces/${target}`, { metadata: withdrawn });
 }
 
 async function exhaustQuota({ target }: SyncedPlaces): Promise<void> {

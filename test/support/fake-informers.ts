@@ -141,16 +141,17 @@ export function rawCopy(
     readonly name?: string;
     readonly data?: Readonly<Record<string, string>>;
     readonly metadata?: Readonly<Record<string, unknown>>;
+    readonly immutable?: boolean;
   } = {},
 ): RawObject {
-  const { name = source, data = { password: "Y2FuYXJ5" }, metadata = {} } = changes;
+  const { name = source, data = { password: "Y2FuYXJ5" }, metadata = {}, ...rest } = changes;
   const marks = {
     labels: { [labels.sourceUid]: `uid-${source}` },
     annotations: { [annotations.copyOf]: `team/${source} -> ${namespace}/${name}` },
   };
   return rawObject(
     { namespace, name, uid: `uid-${namespace}-${name}`, ...marks, ...metadata },
-    { type: "Opaque", data },
+    { type: "Opaque", data, ...rest },
   );
 }
 

@@ -50,6 +50,25 @@ describe("a SharedSecret", () => {
   });
 });
 
+describe("a Secret has the least data that its type allows", () => {
+  const observed = (type: string, data: object) =>
+    observedCopy(rawObject({ namespace: "web", name: "db" }, { type, data }), digestOf)
+      .hasLeastData;
+  const docker = { ".dockerconfigjson": "e30=" };
+  test.each<[string, object, true | undefined]>([
+    ["Opaque", {}, true],
+    ["Opaque", { password }, undefined],
+    ["kubernetes.io/tls", { "tls.crt": "", "tls.key": "" }, true],
+    ["kubernetes.io/tls", { "tls.crt": "", "tls.key": password }, undefined],
+    ["kubernetes.io/tls", { "tls.crt": "", "tls.key": "", toString: "" }, undefined],
+    ["kubernetes.io/dockerconfigjson", docker, true],
+    ["kubernetes.io/dockerconfigjson", { toString: "" }, undefined],
+    ["Opaque", docker, undefined],
+  ])("%s with %j: %s", (type, data, expected) => {
+    expect(observed(type, data)).toBe(expected);
+  });
+});
+
 describe("a placeholder", () => {
   test("has a digest of each value if it picks data keys, up to 64 of them", () => {
     const picks = { [annotations.syncKeys]: "a=password" };

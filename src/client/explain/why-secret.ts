@@ -126,7 +126,7 @@ function recordedItem(source: Source, seen: SeenTarget): ReportItem | undefined 
 }
 
 /** What the status of a source reports about a target. */
-function reportedItem({ secret }: Source, target: Target): ReportItem | undefined {
+export function reportedItem({ secret }: Source, target: Target): ReportItem | undefined {
   const failure = listedFailures(secret.status).find((one) => isSame(one, target));
   if (failure === undefined) return undefined;
   const value = `${failure.reason}: ${failure.message}`;

@@ -2,10 +2,11 @@ import type { Metadata } from "../../api/object.ts";
 import type { ReportItem } from "../../api/report.ts";
 import { resources } from "../../api/resources.ts";
 import type { Prefixes } from "../../domain/access-key/key-identity.ts";
-import { notObserved, readyOf } from "../../domain/object-state.ts";
+import { listedFailures, notObserved, readyOf } from "../../domain/object-state.ts";
 import { reportObject } from "../../domain/report-object.ts";
 import { explainAccess } from "../../domain/shared-secret/access-rules.ts";
 import type { Source } from "../../domain/sync/copy.ts";
+import { leftoverReason } from "../../domain/sync/leftover.ts";
 import { type Target, namesProject, projectOf, targetIn } from "../../domain/sync/obstacles.ts";
 import {
   emptyProjectsOf,
@@ -16,7 +17,7 @@ import { syncIndexes, type SyncObjects, syncObjectsOf } from "../../domain/sync/
 import { fitsAny } from "../../domain/sync/sync-options.ts";
 import { emptyProjectItems, isAtTarget, sourceItem } from "../../domain/sync/sync-report.ts";
 import type { LiveSync } from "./sync-objects.ts";
-import { targetItemFor } from "./why-secret.ts";
+import { reportedItem, targetItemFor } from "./why-secret.ts";
 
 /** A SharedSecret as it was read, and as the controller parses it. */
 interface SeenSource {
@@ -30,7 +31,11 @@ export function sharedSecretItems(
   { raw, source, prefixes }: SeenSource,
   live: LiveSync,
 ): readonly ReportItem[] {
-  const found = [...explainAccess(source.secret, prefixes), ...syncItems(source, live)];
+  const found = [
+    ...explainAccess(source.secret, prefixes),
+    ...syncItems(source, live),
+    ...unremovedItems(source),
+  ];
   const isExplained = found.some(({ state }) => state === "problem");
   return [...found, ...(isExplained ? [] : reportedItems(raw, source, live))];
 }
@@ -93,6 +98,13 @@ function placeholdersOf(source: Source, objects: SyncObjects): readonly Target[]
   return targetsOf(source, objects).filter(
     ({ namespace, name }) => targetIn(namespace, source).name !== name,
   );
+}
+
+/** The Secrets that may not stay and that the controller cannot remove. */
+function unremovedItems(source: Source): readonly ReportItem[] {
+  return listedFailures(source.secret.status)
+    .filter(({ reason }) => reason === leftoverReason)
+    .flatMap((target) => reportedItem(source, target) ?? []);
 }
 
 /** What the controller reports and no other item explains. */

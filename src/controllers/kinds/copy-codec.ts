@@ -49,6 +49,7 @@ function ordinaryOf(copy: ObservedCopy): Ordinary | undefined {
     metadata.deletionTimestamp === undefined &&
     copy.ownerReferences.length === 0 &&
     copy.values === undefined &&
+    copy.hasLeastData === undefined &&
     !copy.immutable;
   if (!isPlain) return undefined;
   const { [labels.sourceUid]: _uid, ...otherLabels } = metadata.labels;

@@ -22,7 +22,12 @@ import {
   rejectedSteps,
   targetSteps,
 } from "../../domain/sync/state-table.ts";
-import { limitedSteps, type TargetWrites } from "../../domain/sync/target-writes.ts";
+import {
+  limitedSteps,
+  type TargetWrites,
+  undeletedSteps,
+} from "../../domain/sync/target-writes.ts";
+import { withoutSourceEvents } from "../../domain/sync/target-steps.ts";
 import type { Change } from "../../kube/informer/store.ts";
 import { observedCopy } from "../../tokens/observed-data.ts";
 import { decodeCopy, encodeCopy } from "./copy-codec.ts";
@@ -135,19 +140,21 @@ export function copyReconcilerWith(writes: () => TargetWrites): Reconciler {
   return {
     ...reconciler,
     decide: (key, world, answers) => decide(key, { world, answers }, writes()),
+    report({ key, world, failed, isDelete }) {
+      const observed = observeTarget(refOf(key), world.stores);
+      const state = targetState(observed);
+      const undeleted = isDelete ? undeletedSteps(state, observed, writes()) : undefined;
+      const why = `${failed.reason}: ${failed.message}`;
+      const steps = undeleted ?? (failed.isRejection ? rejectedSteps(state, why) : []);
+      return { ...nothingToDo, steps };
+    },
   };
 }
 
-const reconciler: Omit<Reconciler, "decide"> = {
+const reconciler: Omit<Reconciler, "decide" | "report"> = {
   queue: "copy",
   workers: ({ writers }) => writers,
   judge: (failed, _, { clock }) => targetFailure(failed, clock.now()),
-  report({ key, world, failed }) {
-    if (!failed.isRejection) return undefined;
-    const state = targetState(observeTarget(refOf(key), world.stores));
-    const steps = rejectedSteps(state, `${failed.reason}: ${failed.message}`);
-    return { ...nothingToDo, steps };
-  },
   reported(key, reported, { enqueuer, log, memory }) {
     indexTarget(key, reported, memory);
     if (reported !== undefined)
@@ -203,7 +210,9 @@ function decide(
   // The data changed since it was read, or the stores lag behind; a watch event follows.
   if (written?.isChanged === true || !isGone.confirmed)
     return { decideAt: world.clock.now() + askAgainMs };
-  return { ...nothingToDo, steps: targetSteps(target, state, written?.data) };
+  const steps = targetSteps(target, state, written?.data);
+  const isElsewhere = world.stores.keepsUnknown === true;
+  return { ...nothingToDo, steps: isElsewhere ? withoutSourceEvents(steps) : steps };
 }
 
 /** Whether no SharedSecret with the name of an orphan's source exists, if that is to be known. */

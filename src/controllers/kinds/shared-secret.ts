@@ -18,12 +18,14 @@ import {
   planTermination,
 } from "../../domain/shared-secret/shared-secret.ts";
 import type { Source } from "../../domain/sync/copy.ts";
+import { keepsSource } from "../../domain/sync/leftover.ts";
 import { copiesOf } from "../../domain/sync/observed-target.ts";
 import type { SyncSummary } from "../../domain/sync/sync-summary.ts";
 import { isBeingDeleted } from "../../domain/sync/obstacles.ts";
 import { observeDerived } from "./derived-objects.ts";
 import { heartbeatAgeMs } from "../cluster-agents.ts";
 import { holdingClusters, reportedClusters } from "../cluster-status.ts";
+import { countLeftovers } from "../count-targets.ts";
 import { finalize } from "../finalization.ts";
 import { failureAt } from "../failures.ts";
 import { type Answers, answerTo, type Ask, type ReconcileDecision, isAsk } from "../question.ts";
@@ -125,7 +127,7 @@ function decideTermination(source: Source, world: World, answers: Answers): Reco
     source,
     access,
     prefixes: options.prefixes,
-    copies: copiesOf(source, stores),
+    summary: countLeftovers(source, world),
     failure: failureAt("sharedSecret", keyOf(metadata), world),
   };
   const holding = holdingClusters(metadata.uid, stores);
@@ -137,6 +139,7 @@ function decideTermination(source: Source, world: World, answers: Answers): Reco
     grantees: granteesOf(seen),
     settleMs: isNamespaceTerminating(source, world) ? 0 : options.grantSettleTime,
     heldUntil: (seenAt: number) => heldUntil(seenAt, agents),
+    hasCopies: copiesOf(source, stores).some(keepsSource),
     plan(phase: FinalizationPhase, now: number): Plan {
       const plan = planTermination(seen, { phase, now });
       const isLeaving = phase.kind === "release" && hasFinalizer(metadata);

@@ -8,7 +8,6 @@ import {
   requestsFor,
   targetsOf,
 } from "../../domain/sync/observed-target.ts";
-import { isFinalizing } from "../../domain/sync/obstacles.ts";
 import { syncIndexers } from "../../domain/sync/sync-objects.ts";
 import type { Change } from "../../kube/informer/store.ts";
 import { observedSource } from "../../tokens/observed-data.ts";
@@ -69,8 +68,6 @@ function haveSameTargets(before: Source, after: Source): boolean {
   return (
     one.uid === other.uid &&
     one.deletionTimestamp === other.deletionTimestamp &&
-    // Then its copies are withdrawn, also those that were written during its finalization.
-    isFinalizing(before) === isFinalizing(after) &&
     isSame(before.options, after.options)
   );
 }

@@ -13,8 +13,8 @@
  * 5. `release`: the finalizer is removed.
  *
  * An object that was granted to nobody is released at once. The copies of a SharedSecret are
- * deleted in every phase. The entry of a token among the revoked ones, and connected clusters that
- * hold data of the object, keep the finalizer in place.
+ * removed in every phase, by their own queue. What is left of them, the entry of a token among the
+ * revoked ones, and connected clusters that hold data of the object keep the finalizer in place.
  *
  * Guarantees:
  *
@@ -121,6 +121,8 @@ export interface ObservedFinalization {
   readonly isStillHonoured: boolean | undefined;
   /** Until when others may still hold data of the object; undefined if none do. */
   readonly heldUntil?: number | undefined;
+  /** Whether data of the object is left in its own cluster. */
+  readonly hasCopies?: boolean;
 }
 
 /** The phase of a finalization; `until` is a monotonic instant in milliseconds. */
@@ -129,6 +131,8 @@ export type FinalizationPhase =
   | { readonly kind: "revoke" }
   | { readonly kind: "settle"; readonly until: number }
   | { readonly kind: "review" }
+  /** A change of a copy enqueues the object. */
+  | { readonly kind: "await-removal" }
   | { readonly kind: "release" };
 
 const reviewAgainMs = 250;
@@ -142,10 +146,10 @@ const longestReviewMs = 60_000;
 /** The phase of a finalization, by the flow above. */
 export function finalizationPhase(observed: ObservedFinalization): FinalizationPhase {
   const phase = grantPhase(observed);
-  const { now, heldUntil: until } = observed;
-  return phase.kind === "release" && until !== undefined && now < until
-    ? { kind: "settle", until }
-    : phase;
+  if (phase.kind !== "release") return phase;
+  const { now, heldUntil: until, hasCopies = false } = observed;
+  if (hasCopies) return { kind: "await-removal" };
+  return until !== undefined && now < until ? { kind: "settle", until } : phase;
 }
 
 function grantPhase({
@@ -180,20 +184,16 @@ export interface Terminating {
 interface ReportAt {
   readonly now: number;
   readonly failure?: ReportedFailure | undefined;
+  /** What keeps its cleanup from being complete. */
+  readonly obstacle?: Pick<ConditionUpdate, "reason" | "message"> | undefined;
+  /** Fields of the status beside its conditions that differ from before. */
+  readonly fields?: Readonly<Record<string, unknown>>;
 }
 
 /** Plans the status of an object while its finalization fails repeatedly. */
-export function planStuckFinalization(
-  resource: Resource,
-  object: Terminating,
-  { now, failure }: ReportAt,
-): Plan {
-  return {
-    ...nothingToDo,
-    steps: [terminatingStatus(resource, object, { isDone: false, now, failure })].filter(
-      (step) => step.length > 0,
-    ),
-  };
+export function planStuckFinalization(resource: Resource, object: Terminating, at: ReportAt): Plan {
+  const status = terminatingStatus(resource, object, { isDone: false, ...at });
+  return { ...nothingToDo, steps: status.length === 0 ? [] : [status] };
 }
 
 /**
@@ -203,28 +203,29 @@ export function planStuckFinalization(
 export function planFinalization(
   resource: Resource,
   object: Terminating,
-  { phase, now, failure }: ReportAt & { readonly phase: FinalizationPhase },
+  { phase, ...at }: ReportAt & { readonly phase: FinalizationPhase },
 ): Plan {
   const { metadata } = object;
   const isDone = phase.kind === "release" || !hasFinalizer(metadata);
   const release = isDone && hasFinalizer(metadata) ? [removeFinalizer(resource, metadata)] : [];
   // Without another finalizer the object is deleted at once, so its status is not written.
   const stays = !isDone || metadata.finalizers.some((finalizer) => finalizer !== cleanupFinalizer);
-  const status = stays ? terminatingStatus(resource, object, { isDone, now, failure }) : [];
+  const status = stays ? terminatingStatus(resource, object, { isDone, ...at }) : [];
   return { ...nothingToDo, steps: [status, release].filter((step) => step.length > 0) };
 }
 
 function terminatingStatus(
   resource: Resource,
   { metadata, status, conditions }: Terminating,
-  { isDone, now, failure }: ReportAt & { readonly isDone: boolean },
+  { isDone, now, failure, obstacle, fields = {} }: ReportAt & { readonly isDone: boolean },
 ): readonly Write[] {
   const { generation } = metadata;
   // While a failure is reported, the cleanup has not finished.
-  const updates = withApplyFailure(
-    terminatingConditions(conditions, isDone && failure === undefined),
-    failure,
-  );
+  const said = terminatingConditions(conditions, {
+    isDone: isDone && failure === undefined,
+    obstacle,
+  });
+  const updates = withApplyFailure(said, failure);
   const replaced = new Set<string>([...updates.map(({ type }) => type), "Reconciling", "Stalled"]);
   const kept = conditions.filter(({ type }) => !replaced.has(type));
   const merged = [...kept, ...mergeConditions(conditions, updates, { generation, now })];
@@ -233,6 +234,7 @@ function terminatingStatus(
     { metadata, status },
     {
       ...status,
+      ...fields,
       observedGeneration: generation,
       conditions: merged.sort((one, other) => (one.type < other.type ? -1 : 1)),
     },
@@ -244,14 +246,17 @@ const promises: readonly ConditionUpdate["type"][] = ["Active", "Synced", "Clust
 
 function terminatingConditions(
   conditions: readonly Condition[],
-  isDone: boolean,
+  { isDone, obstacle }: Pick<ReportAt, "obstacle"> & { readonly isDone: boolean },
 ): readonly ConditionUpdate[] {
   const message = isDone
     ? "The object is being deleted. Latchkey has finished its cleanup and waits for " +
       "finalizers of other controllers."
     : "The object is being deleted. Latchkey revokes the access it granted, " +
       "then removes its finalizer.";
-  const common = { reason: "Terminating", message } as const;
+  const common = {
+    reason: obstacle?.reason ?? "Terminating",
+    message: obstacle === undefined ? message : `${message} ${obstacle.message}.`,
+  } as const;
   const withdrawn = promises.filter((type) =>
     conditions.some((condition) => condition.type === type),
   );

@@ -7,6 +7,7 @@ import type { ReportedFailure } from "../plan/failure-history.ts";
 import { withheldText } from "../sync/copy-metadata.ts";
 import { clustersCondition, type ClusterSummary } from "../outbox/cluster-sync.ts";
 import type { Source } from "../sync/copy.ts";
+import { leftoverReason } from "../sync/leftover.ts";
 import { emptyProjectsSentence, type SyncSummary } from "../sync/sync-summary.ts";
 import type { DerivedRole } from "./derived-role.ts";
 
@@ -114,6 +115,8 @@ function syncCondition({ source, summary }: StatusInput): ConditionUpdate {
   });
   if (options.problem !== undefined)
     return condition("False", options.problem.reason, options.problem.message);
+  if (summary.unremoved > 0)
+    return condition("False", leftoverReason, syncSentence(source, summary));
   if (options.projects.length === 0)
     return condition(
       "True",
@@ -154,11 +157,15 @@ function readyConditions(
   }
   const message = [
     accessSentence(input),
-    ...(source.options.projects.length === 0 ? [] : [syncSentence(source, summary)]),
+    ...(hasSync(input) ? [syncSentence(source, summary)] : []),
   ].join("; ");
   if (summary.pending === 0 || source.options.paused)
     return [{ type: "Ready", status: "True", reason: "Ready", message }];
   return reconciling("Progressing", message);
+}
+
+function hasSync({ source, summary }: StatusInput): boolean {
+  return source.options.projects.length > 0 || summary.unremoved > 0;
 }
 
 function accessSentence({ wanted, emptyRules }: StatusInput): string {
@@ -173,6 +180,16 @@ function accessSentence({ wanted, emptyRules }: StatusInput): string {
   return `${granted}; ${which} ${name} no users or teams and ${grant} nothing`;
 }
 
+/** Which Secrets of a SharedSecret cannot be removed, and why; without a period. */
+export function unremovedSentence({ unremoved, failures: [first] }: SyncSummary): string {
+  const why = first === undefined ? "" : `, first: ${keyOf(first)}: ${first.message}`;
+  return `${unremovedText(unremoved)}${why}`;
+}
+
+function unremovedText(count: number): string {
+  return count === 1 ? "1 Secret cannot be removed" : `${count} Secrets cannot be removed`;
+}
+
 /** Projects without targets are only mentioned in the message if other projects have targets. */
 function hasNoTargets({ options }: Source, { emptyProjects }: SyncSummary): boolean {
   return emptyProjects.length > 0 && emptyProjects.length === options.projects.length;
@@ -181,9 +198,12 @@ function hasNoTargets({ options }: Source, { emptyProjects }: SyncSummary): bool
 function syncSentence(source: Source, summary: SyncSummary): string {
   const { desired, synced, conflicts, failed, failures, contested, emptyProjects, withheld } =
     summary;
+  const { unremoved } = summary;
   const why = emptyProjectsSentence(emptyProjects, source.secret.metadata.namespace ?? "");
-  if (hasNoTargets(source, summary)) return `no namespace to sync to: ${why}`;
-  const parts = [`${synced} of ${desired} targets are synced`];
+  const isBlocked = unremoved > 0;
+  if (hasNoTargets(source, summary) && !isBlocked) return `no namespace to sync to: ${why}`;
+  const parts = isBlocked ? [unremovedText(unremoved)] : [];
+  parts.push(`${synced} of ${desired} targets are synced`);
   if (conflicts > 0) parts.push(`${conflicts} in conflict`);
   if (failed > 0) parts.push(`${failed} failed`);
   const [first] = failures;
@@ -196,6 +216,20 @@ function syncSentence(source: Source, summary: SyncSummary): string {
   return emptyProjects.length === 0 ? parts.join(", ") : `${parts.join(", ")}; ${why}`;
 }
 
+/** The number of Secrets that cannot be removed, and what fails where; absent if there is none. */
+export function failuresOf({ unremoved, failures }: SyncSummary) {
+  const listed = failures.map(({ namespace, name, reason, message }) => ({
+    namespace,
+    name,
+    reason,
+    message,
+  }));
+  return {
+    ...(unremoved === 0 ? {} : { unremoved }),
+    ...(listed.length === 0 ? {} : { failures: listed }),
+  };
+}
+
 /** The status of a SharedSecret without its conditions: counts and failures, never a value. */
 export function sharedSecretCounts({
   source,
@@ -206,7 +240,7 @@ export function sharedSecretCounts({
   refreshed,
 }: StatusInput): Readonly<Record<string, unknown>> {
   const applied = wanted.filter(({ name }) => !nameConflicts.includes(name)).length;
-  const { desired, synced, conflicts, failed, failures } = summary;
+  const { desired, synced, conflicts, failed } = summary;
   return {
     keys: source.keys,
     access: { roles: applied, bindings: applied },
@@ -216,16 +250,7 @@ export function sharedSecretCounts({
       conflicts,
       failed,
       ...(refreshed === undefined ? {} : { refreshed }),
-      ...(failures.length === 0
-        ? {}
-        : {
-            failures: failures.map(({ namespace, name, reason, message }) => ({
-              namespace,
-              name,
-              reason,
-              message,
-            })),
-          }),
+      ...failuresOf(summary),
       ...(clusters === undefined ? {} : { clusterCounts: clusters.counts }),
       ...(clusters === undefined || clusters.clusters.length === 0
         ? {}

@@ -1,4 +1,4 @@
-import { keyOf, type Metadata } from "../../api/object.ts";
+import { recordAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import { type FormerGrantee, granteeOfRoleBinding } from "../grants/former-grantee.ts";
 import type { Prefixes } from "../access-key/key-identity.ts";
@@ -13,18 +13,18 @@ import {
 } from "../plan/finalization.ts";
 import { nothingToDo, type Plan, type Write, statusWrites } from "../plan/plan.ts";
 import type { ClusterSummary } from "../outbox/cluster-sync.ts";
-import type { Source, TargetSecret } from "../sync/copy.ts";
-import { isPlaceholder } from "../sync/placeholder.ts";
-import { isPaused } from "../sync/sync-options.ts";
+import type { Source } from "../sync/copy.ts";
+import { leftoverReason } from "../sync/leftover.ts";
 import { type SyncSummary, targetEvents } from "../sync/sync-summary.ts";
-import { type Removal, removalWrites } from "../sync/target-steps.ts";
 import { accessOf } from "./access-rules.ts";
 import { type ObservedAccess, accessSteps, narrowingSteps, revokeSteps } from "./access.ts";
 import { type DerivedRole, derivedRoles } from "./derived-role.ts";
 import {
   type StatusInput,
+  failuresOf,
   sharedSecretConditions,
   sharedSecretCounts,
+  unremovedSentence,
 } from "./shared-secret-status.ts";
 
 /** What every reconcile of a SharedSecret observes. */
@@ -73,38 +73,58 @@ export function planSharedSecret(observed: ObservedSharedSecret, now: number): P
 
 /** The observed state for a reconcile of a SharedSecret that is being deleted. */
 export interface DeletedSharedSecret extends ObservedSource {
-  readonly copies: readonly TargetSecret[];
+  /** Of its copies that cannot be removed. */
+  readonly summary: SyncSummary;
 }
 
 /**
- * Plans a SharedSecret that is being deleted: copies are deleted at once, grants and the finalizer
- * are removed by phase.
+ * Plans a SharedSecret that is being deleted: grants and the finalizer are removed by phase, and
+ * copies by their own queue.
  */
 export function planTermination(
   observed: DeletedSharedSecret,
   at: { readonly phase: FinalizationPhase; readonly now: number },
 ): Plan {
-  const { source, access, copies, failure } = observed;
-  const { secret } = source;
-  const release = planFinalization(resources.sharedSecrets, secret, { ...at, failure });
+  const { access } = observed;
+  const { secret } = observed.source;
+  const { obstacle, fields, events } = leftoversSaid(observed);
+  const said = { ...at, failure: observed.failure, obstacle, fields };
+  const release = planFinalization(resources.sharedSecrets, secret, said);
   if (!hasFinalizer(secret.metadata)) return release;
   const isKept = at.phase.kind === "keep-grants";
   const steps = [
+    events,
     ...(isKept
       ? narrowingSteps({ ...access, secret: secret.metadata }, wantedRoles(observed))
       : revokeSteps(access)),
-    copies.flatMap((copy) => removalWrites(copy, removal(copy, secret.metadata))),
     ...release.steps,
   ];
   return { ...release, steps: steps.filter((step) => step.length > 0) };
 }
 
-function removal({ metadata }: TargetSecret, source: Metadata): Removal {
-  const name = JSON.stringify(keyOf(source));
+/** What status and Events of a SharedSecret that is being deleted say of its copies. */
+function leftoversSaid({ source: { secret }, summary }: DeletedSharedSecret) {
+  const { metadata, status } = secret;
+  const before = recordAt(status, "sync");
+  const { failures: _failures, unremoved: hadAny, ...sync } = before;
+  if (summary.unremoved === 0) return { events: [], fields: hadAny === undefined ? {} : { sync } };
+  const obstacle = { reason: leftoverReason, message: unremovedSentence(summary) } as const;
+  const isNew = !secret.conditions.some(({ reason }) => reason === leftoverReason);
+  const event: Write = {
+    do: "record-event",
+    event: {
+      resource: resources.sharedSecrets,
+      subject: metadata,
+      type: "Warning",
+      reason: leftoverReason,
+      note: obstacle.message,
+      deduplicationKey: metadata.uid,
+    },
+  };
   return {
-    uid: source.uid,
-    isPaused: isPaused(metadata),
-    ...(isPlaceholder(metadata) ? { why: `SharedSecret ${name} is being deleted` } : {}),
+    obstacle,
+    fields: { sync: { ...sync, ...failuresOf(summary) } },
+    events: [...(isNew ? [event] : []), ...targetEvents(secret, summary)],
   };
 }
 

@@ -1,5 +1,5 @@
 import { annotations, labels } from "../../api/names.ts";
-import type { Manifest, Metadata, ObjectRef, OwnerReference } from "../../api/object.ts";
+import type { Manifest, Marks, Metadata, ObjectRef, OwnerReference } from "../../api/object.ts";
 import { apiVersionOf, resources } from "../../api/resources.ts";
 import { SecretText } from "../../api/secret-text.ts";
 import type { SecretData, SharedSecret, SharedSecretWithData } from "../../api/shared-secret.ts";
@@ -99,6 +99,8 @@ export interface ObservedCopy {
   readonly type: string;
   readonly immutable: boolean;
   readonly digest: string;
+  /** Whether its data is the least that its type allows, so that it has none of a source. */
+  readonly hasLeastData?: true;
   /**
    * Digest of each value of a placeholder with `sync-keys`; absent if it has more than
    * {@link mostPickedKeys}.
@@ -211,6 +213,19 @@ export function filledManifest(
  */
 export function emptiedManifest(over: ObservedCopy, why: string | undefined): Manifest {
   const { labels: given, annotations: others } = withoutMarks(over.metadata);
+  const error = why === undefined ? {} : { [annotations.syncError]: why };
+  return leastManifest(over, { labels: given, annotations: { ...others, ...error } });
+}
+
+/**
+ * The manifest of a copy that is still there after its deletion: with the least data that its type
+ * allows, and with Latchkey's marks, so that it is deleted later.
+ */
+export function emptiedCopyManifest(over: ObservedCopy): Manifest {
+  return leastManifest(over, over.metadata);
+}
+
+function leastManifest(over: ObservedCopy, { labels: given, annotations: marks }: Marks): Manifest {
   return {
     apiVersion: apiVersionOf(resources.secrets),
     kind: resources.secrets.kind,
@@ -218,7 +233,7 @@ export function emptiedManifest(over: ObservedCopy, why: string | undefined): Ma
       ...refTo(over),
       ...existingMetadata(over),
       labels: given,
-      annotations: { ...others, ...(why === undefined ? {} : { [annotations.syncError]: why }) },
+      annotations: marks,
     },
     type: over.type,
     data: leastData(over.type),
@@ -240,7 +255,7 @@ function refTo({ metadata: { namespace, name } }: ObservedCopy): ObjectRef {
 }
 
 /** The data without which the API server rejects a Secret of a type (ValidateSecret). */
-function leastData(type: string): SecretData {
+export function leastData(type: string): SecretData {
   switch (type) {
     case "kubernetes.io/tls":
       return { "tls.crt": emptyText, "tls.key": emptyText };

@@ -4,7 +4,6 @@ import { failedTargetState, listedFailures, recordedRejection } from "../object-
 import { isCopiedByUser, type Source } from "./copy.ts";
 import {
   existingAt,
-  isDeletedWithSource,
   observeInstead,
   observeTarget,
   type ObservedTarget,
@@ -27,6 +26,7 @@ import {
   type TargetFacts,
   targetOutcome,
 } from "./outcome.ts";
+import { leftoverReason } from "./leftover.ts";
 import { asksFor } from "./placeholder.ts";
 import { effectOf } from "./state-table.ts";
 import type { SyncObjects } from "./sync-objects.ts";
@@ -55,7 +55,22 @@ export function explain(
     sourceRef: source.secret.metadata,
     source,
     ...(kind === undefined ? atTarget(source, base, observed) : { kind, kinds }),
+    ...unremoved(source, target, kinds),
   };
+}
+
+/** That the Secret at a target of this source cannot be removed, as the source says. */
+function unremoved(
+  { secret }: Source,
+  target: Target,
+  kinds: readonly OutcomeKind[],
+): Pick<Explanation, "failure" | "kind" | "kinds"> | undefined {
+  const listed = listedFailures(secret.status).find(
+    (failure) => failure.reason === leftoverReason && keyOf(failure) === keyOf(target),
+  );
+  if (listed === undefined || kinds.length === 0) return undefined;
+  const failure = { in: "source-status", ...listed } as const;
+  return { kind: "unremoved", kinds: ["unremoved", ...kinds], failure };
 }
 
 /** A Secret in a namespace; without a name, the one that the source is synced to. */
@@ -107,7 +122,7 @@ function observedAt(
 
 /** Whether the Secret at a target is deleted or emptied, whatever is wanted there afterwards. */
 export function isRemoved(observed: ObservedTarget): boolean {
-  return effectOf(targetState(observed)) === "remove" || isDeletedWithSource(observed);
+  return effectOf(targetState(observed)) === "remove";
 }
 
 /** Whether the data of the source is at the target, or is going to be. */
@@ -175,8 +190,7 @@ function seenFailure(
   const recorded = copy && recordedRejection(copy.metadata);
   if (recorded !== undefined) return { in: "copy", ...recorded };
   const listed = listedFailures(secret.status).find(
-    (failure) =>
-      keyOf(failure) === keyOf(target) && failedTargetState(failure.reason) !== "conflict",
+    (failure) => keyOf(failure) === keyOf(target) && failedTargetState(failure.reason) === "failed",
   );
   return listed && { in: "source-status", reason: listed.reason, message: listed.message };
 }

@@ -153,11 +153,20 @@ export function existingAt({ copy, unmanaged }: ObservedTarget): TargetSecret | 
   return copy ?? unmanaged;
 }
 
+/** The existing Secret of this key. */
+export function secretAt(key: Key, objects: SyncObjects): TargetSecret | undefined {
+  return wholeAt(key, objects) ?? objects.unmanagedSecrets.get(key);
+}
+
+function wholeAt(key: Key, { copies, placeholders }: SyncObjects): ObservedCopy | undefined {
+  return copies.get(key) ?? placeholders.get(key);
+}
+
 /** The observed state of the Secret `target`. */
 export function observeTarget(target: ObjectRef, objects: SyncObjects): ObservedTarget {
   const key = keyOf(target);
   const namespace = objects.namespaces.get(target.namespace ?? "");
-  const copy = objects.copies.get(key) ?? objects.placeholders.get(key);
+  const copy = wholeAt(key, objects);
   const unmanaged = copy === undefined ? objects.unmanagedSecrets.get(key) : undefined;
   const owner = ownerOf(copy ?? unmanaged, objects);
   const request = copy === undefined ? undefined : requestAt(copy, namespace, objects);
@@ -242,24 +251,23 @@ function asksForOther(copy: Metadata, source: ObjectRef): boolean {
   return request !== undefined && !asksFor(request, source);
 }
 
-/** Whether the existing Secret is one of {@link copiesOf} a source that is being deleted. */
-export function isDeletedWithSource(observed: ObservedTarget): boolean {
-  const { owner } = observed;
-  const existing = existingAt(observed);
-  if (owner?.secret.metadata.deletionTimestamp === undefined || existing === undefined)
-    return false;
-  if (asksForOther(existing.metadata, owner.secret.metadata)) return false;
-  return copiedSource(existing.metadata) !== undefined;
+/** The keys of every Secret whose annotation names this source, whatever its label says. */
+export function annotatedKeysOf({ secret }: Source, objects: SyncObjects): readonly Key[] {
+  return keysNaming(keyOf(secret.metadata), objects);
 }
 
-/** The keys of {@link copiesOf}, and of Secrets that only have the label of the source. */
-export function copyKeysOf(
-  { secret }: Source,
+/** These keys, and those of Secrets that only have the label of the source. */
+export function copyKeysOf(source: Source, objects: SyncObjects): readonly Key[] {
+  const labelled = keysNaming(source.secret.metadata.uid, objects);
+  return [...annotatedKeysOf(source, objects), ...labelled];
+}
+
+function keysNaming(
+  name: string,
   { copies, placeholders, unmanagedSecrets }: SyncObjects,
 ): readonly Key[] {
-  const names = [keyOf(secret.metadata), secret.metadata.uid];
   return [copies, placeholders, unmanagedSecrets].flatMap((secrets) =>
-    names.flatMap((name) => secrets.keysBy(syncIndexes.source, name)),
+    secrets.keysBy(syncIndexes.source, name),
   );
 }
 

@@ -1,6 +1,5 @@
 import { annotations, labels } from "../../api/names.ts";
 import type { Metadata, ObjectRef } from "../../api/object.ts";
-import { hasFinalizer } from "../plan/finalization.ts";
 import { allowedCopyKeys } from "./copy-metadata.ts";
 import type { Source } from "./copy.ts";
 import { syncList } from "./option-items.ts";
@@ -202,12 +201,4 @@ export function targetIn(namespace: string, source: Source): Target {
 /** Whether a SharedSecret is being deleted. */
 export function isBeingDeleted({ secret }: Source): boolean {
   return secret.metadata.deletionTimestamp !== undefined;
-}
-
-/**
- * Whether the reconcile of a source that is being deleted removes its copies. It has ended if only
- * the finalizers of others are left.
- */
-export function isFinalizing({ secret: { metadata } }: Source): boolean {
-  return metadata.deletionTimestamp !== undefined && hasFinalizer(metadata);
 }

@@ -18,6 +18,7 @@ import {
   sourceObject,
   winnerObject,
 } from "./outcome.ts";
+import { leftoverReason } from "./leftover.ts";
 import { isPlaceholder } from "./placeholder.ts";
 import { projectOf } from "./obstacles.ts";
 
@@ -56,6 +57,15 @@ export const outcomeTexts: Readonly<Record<OutcomeKind, Texts>> = {
       object: secretObject(e),
       field: "metadata.managedFields",
       message: `Stop what changes the Secret, or set the annotation ${disableSync} on it.`,
+    }),
+  },
+  unremoved: {
+    reason: leftoverReason,
+    fact: (e) => `${secretName(e)} cannot be removed: ${e.failure?.message ?? ""}`,
+    cause: (e) => ({
+      object: secretObject(e),
+      field: "metadata.finalizers",
+      message: "Remove what the message names; Latchkey retries within a minute.",
     }),
   },
   "older-source": {

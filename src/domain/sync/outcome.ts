@@ -13,6 +13,7 @@ export type OutcomeKind =
   | "arrives"
   | "refused"
   | "contested"
+  | "unremoved"
   | "older-source"
   | "unknown-source"
   | "other-request"

@@ -12,7 +12,7 @@ import {
   type PlaceholderRequest,
 } from "./placeholder.ts";
 import { isPaused, isRefusedType } from "./sync-options.ts";
-import { isFinalizing, type NamespaceObstacle } from "./obstacles.ts";
+import type { NamespaceObstacle } from "./obstacles.ts";
 import type { ObservedRequest, ObservedTarget } from "./observed-target.ts";
 import type { TargetState } from "./state-table.ts";
 
@@ -101,7 +101,6 @@ function unansweredState(
   const removal = { copy, why, ...(isPaused(copy.metadata) && { isPaused: true }) };
   if (hasDataOfOther(copy, request)) return { kind: "to-empty", ...removal };
   if (owner === undefined) return { kind: "orphaned", sourceRef, ...removal };
-  if (isFinalizing(owner)) return { kind: "not-wanted" };
   const { problem } = owner.options;
   if (
     problem === undefined ||

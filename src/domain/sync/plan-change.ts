@@ -2,13 +2,14 @@ import { type Key, keyOf, type Metadata, refOf } from "../../api/object.ts";
 import { copiedSource, type Source, type TargetSecret } from "./copy.ts";
 import { explain, explainGone, isRemoved } from "./explain.ts";
 import {
-  copiesOf,
+  annotatedKeysOf,
   copyKeysOf,
   existingAt,
   observeInstead,
   observeTarget,
   type ObservedTarget,
   requestsFor,
+  secretAt,
   targetsOf,
 } from "./observed-target.ts";
 import { isPermitted, targetIn, type Target } from "./obstacles.ts";
@@ -77,7 +78,7 @@ export function objectsAfter(changes: readonly ObjectChange[], objects: SyncObje
 interface AppliedChange {
   readonly before: SyncObjects;
   readonly after: SyncObjects;
-  /** Copies that are deleted with their source, whatever is wanted there afterwards. */
+  /** Copies that are removed with their source, whatever is wanted there afterwards. */
   readonly removed: ReadonlySet<Key>;
 }
 
@@ -107,7 +108,7 @@ function applyChange(change: ObjectChange, before: SyncObjects): AppliedChange {
     case "SharedSecret": {
       const former = before.sharedSecrets.get(change.key);
       const ends = former !== undefined && isEnded(former, change.after);
-      const removed = ends ? copiesOf(former, before).map(({ metadata }) => keyOf(metadata)) : [];
+      const removed = ends ? removedWith(former, before) : [];
       const after = withChanges(before, {
         sharedSecrets: new Map([[change.key, change.after]]),
         secrets: new Map(removed.map((key) => [key, remainderOf(secretAt(key, before))])),
@@ -117,8 +118,17 @@ function applyChange(change: ObjectChange, before: SyncObjects): AppliedChange {
   }
 }
 
-function secretAt(key: Key, objects: SyncObjects): TargetSecret | undefined {
-  return existingAt(observeTarget(refOf(key), objects));
+/** The copies of a source that are removed once its deletion has begun. */
+function removedWith(source: Source, objects: SyncObjects): readonly Key[] {
+  const { metadata } = source.secret;
+  const ending = { ...metadata, deletionTimestamp: metadata.creationTimestamp };
+  const sharedSecrets = new Map([
+    [keyOf(metadata), { ...source, secret: { ...source.secret, metadata: ending } }],
+  ]);
+  const ended = withChanges(objects, { sharedSecrets });
+  return annotatedKeysOf(source, objects).filter((key) =>
+    isRemoved(observeTarget(refOf(key), ended)),
+  );
 }
 
 /** Whether the deletion of a source has begun, which deletes its copies. */

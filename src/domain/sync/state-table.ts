@@ -148,6 +148,13 @@ export function effectOf({ kind }: TargetState): Effect {
   return states[kind].effect;
 }
 
+/** Whether the Secret at a target has data that may not stay. */
+export function isToRemove(state: TargetState): boolean {
+  return (
+    effectOf(state) === "remove" || ("hasWithdrawnData" in state && state.hasWithdrawnData === true)
+  );
+}
+
 /** The writes for a state, in order of the steps; `data` is in the variant of `dataVariant`. */
 export function targetSteps<K extends Kind>(
   target: ObjectRef,

@@ -58,7 +58,7 @@ export function isAtTarget(reason: string): boolean {
 }
 
 const atTargetKinds: readonly OutcomeKind[] = [
-  ...(["refused", "older-source", "other-request", "unfillable"] as const),
+  ...(["refused", "unremoved", "older-source", "other-request", "unfillable"] as const),
   ...(["not-managed", "copied-by-user", "source-paused", "copy-paused"] as const),
 ];
 const atTarget: ReadonlySet<string> = new Set(

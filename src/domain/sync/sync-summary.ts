@@ -8,6 +8,7 @@ import type { Write } from "../plan/plan.ts";
 import type { Source } from "./copy.ts";
 import { type OutcomeFacts, type OutcomeKind, targetOutcome } from "./outcome.ts";
 import type { Target } from "./obstacles.ts";
+import { leftoverReason } from "./leftover.ts";
 import { outcomeTexts } from "./outcome-texts.ts";
 import type { EmptyProject } from "./observed-target.ts";
 import type { PlaceholderRequest } from "./placeholder.ts";
@@ -30,10 +31,17 @@ export interface TargetReport {
   readonly withheld?: readonly string[] | undefined;
 }
 
-/** A target with a conflict or a failure. */
+/** A target with a conflict or a failure, or a Secret that cannot be removed. */
 interface TargetFailure extends ListedFailure {
-  readonly kind: "conflict" | "failed";
+  readonly kind: "conflict" | "failed" | "unremoved";
   readonly regarding: Regarding;
+}
+
+/** A Secret that keeps data of a source, or stays, although it may not, and why. */
+export interface LeftoverReport {
+  readonly target: Target;
+  readonly regarding: Regarding;
+  readonly why: string;
 }
 
 /** The state of the copies of a source, as numbers for the status. */
@@ -43,7 +51,9 @@ export interface SyncSummary {
   readonly conflicts: number;
   readonly failed: number;
   readonly pending: number;
-  /** The first ten conflicts and failures, by namespace and name. */
+  /** Secrets that may not stay and cannot be removed; they are no targets. */
+  readonly unremoved: number;
+  /** The first ten of these, conflicts and failures; each by namespace and name. */
   readonly failures: readonly TargetFailure[];
   /** Targets of this source that newer sources also request, with the first of them. */
   readonly contested: { readonly targets: number; readonly newer?: ObjectRef };
@@ -60,6 +70,7 @@ export function summarize(
   source: Source,
   reports: readonly TargetReport[],
   emptyProjects: readonly EmptyProject[],
+  leftovers: readonly LeftoverReport[] = [],
 ): SyncSummary {
   const evaluated = reports.map((report) => ({ report, verdict: verdictOf(source, report) }));
   const count = (kind: Verdict["kind"]): number =>
@@ -73,10 +84,11 @@ export function summarize(
     conflicts: count("conflict"),
     failed: count("failed"),
     pending: count("pending"),
-    failures: evaluated
-      .flatMap(({ report, verdict }) => failureOf(report, verdict))
-      .sort(byPlace)
-      .slice(0, mostFailures),
+    unremoved: leftovers.length,
+    failures: [
+      ...leftovers.map(unremovedFailure).sort(byPlace),
+      ...evaluated.flatMap(({ report, verdict }) => failureOf(report, verdict)).sort(byPlace),
+    ].slice(0, mostFailures),
     contested: { targets: newerSources.length, ...(newer === undefined ? {} : { newer }) },
     emptyProjects,
     ...(withheld[0] === undefined
@@ -136,6 +148,15 @@ function failureOf(
   ];
 }
 
+function unremovedFailure({
+  target: { namespace, name },
+  regarding,
+  why,
+}: LeftoverReport): TargetFailure {
+  const message = why.slice(0, longestMessage);
+  return { kind: "unremoved", namespace, name, reason: leftoverReason, message, regarding };
+}
+
 const mostProjects = 3;
 
 /**
@@ -179,7 +200,11 @@ function byPlace(one: ListedFailure, other: ListedFailure): number {
   return keyOf(one) < keyOf(other) ? -1 : 1;
 }
 
-const eventReasons = { conflict: "Conflict", failed: "Failed" } as const;
+const eventReasons = {
+  conflict: "Conflict",
+  failed: "Failed",
+  unremoved: leftoverReason,
+} as const;
 
 /**
  * Returns an Event at each target that is new among the failures of the status: the owner of a
@@ -200,7 +225,8 @@ export function targetEvents(
         type: "Warning",
         reason: eventReasons[kind],
         note:
-          `SharedSecret ${metadata.namespace ?? ""}/${metadata.name} is not synced to Secret ` +
+          `SharedSecret ${metadata.namespace ?? ""}/${metadata.name} ` +
+          `${kind === "unremoved" ? "is withdrawn from" : "is not synced to"} Secret ` +
           `${namespace}/${name}: ${message}`,
         deduplicationKey: `${metadata.uid} ${metadata.resourceVersion}`,
       },

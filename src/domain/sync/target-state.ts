@@ -16,6 +16,7 @@
  *    write everything; quota-relief.ts says when rejected writes can succeed.
  * 6. The decision: `targetState`, below, and placeholder-state.ts for placeholders.
  * 7. What is said: outcome.ts finds what one source has at a target, outcome-texts.ts words it;
+ *    leftover.ts says why a Secret whose data may not stay is still there;
  *    sync-summary.ts counts outcomes for the status, and records Events.
  * 8. What users ask: explain.ts finds what keeps a source from a target, sync-report.ts reports it,
  *    and plan-change.ts finds what a change would do: the difference between before and after.
@@ -23,20 +24,37 @@
 import { labels } from "../../api/names.ts";
 import { byAge, keyOf, type Metadata } from "../../api/object.ts";
 import { copiedSource, isCurrent, isCopiedByUser, type Source, sourceFor } from "./copy.ts";
-import { isFilled } from "./placeholder.ts";
+import { isEmptied, isFilled } from "./placeholder.ts";
 import { placeholderState } from "./placeholder-state.ts";
 import { isPaused } from "./sync-options.ts";
-import { isBeingDeleted, isFinalizing } from "./obstacles.ts";
+import { isBeingDeleted } from "./obstacles.ts";
 import { existingAt, type ObservedTarget } from "./observed-target.ts";
 import type { TargetState } from "./state-table.ts";
 
 /** The state of one target. A Secret that is not managed by Latchkey is never changed. */
 export function targetState(observed: ObservedTarget): TargetState {
   const { copy, request, isTerminating, unknownSource: sourceRef } = observed;
-  if (isTerminating) return { kind: "not-wanted" };
+  if (isTerminating) return terminatingState(observed);
   if (sourceRef !== undefined) return { kind: "unknown-source", sourceRef };
   if (copy !== undefined && request !== undefined) return placeholderState(copy, request, observed);
   return formerPlaceholderState(observed) ?? copyState(observed);
+}
+
+/**
+ * The state in a terminating namespace, whose Secrets Kubernetes deletes: one that it keeps for a
+ * finalizer, or whose source is being deleted, loses its data at once.
+ */
+function terminatingState(observed: ObservedTarget): TargetState {
+  const { owner, copy: whole } = observed;
+  const copy = existingAt(observed);
+  const sourceRef = copy && copiedSource(copy.metadata);
+  const isLeft =
+    copy?.metadata.deletionTimestamp !== undefined ||
+    (owner !== undefined && isBeingDeleted(owner));
+  if (copy === undefined || sourceRef === undefined || !isLeft) return { kind: "not-wanted" };
+  return whole !== undefined && isEmptied(whole.metadata)
+    ? { kind: "to-empty", copy: whole }
+    : { kind: "withdrawn", copy, sourceRef };
 }
 
 /** The state of a Secret that was filled and is no placeholder any more. */
@@ -59,8 +77,8 @@ function copyState(observed: ObservedTarget): TargetState {
   if (isKeptByOlder(observed, source)) return unwanted(observed);
   const state = wanted(observed, source);
   if (!hasWithdrawnData(observed)) return state;
-  // A pause stops writes, but it keeps no data without permission.
-  if (state.kind === "paused") return unwanted(observed);
+  // A pause stops writes, but it keeps no data without permission, and nor does a missing label.
+  if (state.kind === "paused" || state.kind === "unlabelled") return unwanted(observed);
   return state.kind === "differs" || state.kind === "to-recreate"
     ? { ...state, hasWithdrawnData: true }
     : state;
@@ -138,7 +156,6 @@ function unwanted(observed: ObservedTarget): TargetState {
   const paused = isPaused(existing.metadata) || next?.options.paused === true;
   const removal = { copy: existing, sourceRef, ...(paused && { isPaused: paused }) };
   if (owner === undefined) return { kind: "orphaned", ...removal };
-  if (isFinalizing(owner)) return { kind: "not-wanted" };
   if (owner.options.problem === undefined || notPermitted || isBeingDeleted(owner))
     return { kind: "withdrawn", ...removal };
   if (copy === undefined)

@@ -8,6 +8,7 @@ import { deleteWrite, type Write } from "../plan/plan.ts";
 import {
   copiedSource,
   copyManifest,
+  emptiedCopyManifest,
   emptiedManifest,
   filledManifest,
   type ObservedCopy,
@@ -81,7 +82,8 @@ export function replaceSteps(
   const object = replacement({ source, data: loaded(data) }, target, copy);
   const dataDigest = digestOf(source);
   const replace = { resource: resources.secrets, object, dataDigest, isRemoval: hasWithdrawnData };
-  return [[{ do: "replace", ...replace }], ...filledSteps(copy, source)];
+  const steps = [[{ do: "replace" as const, ...replace }], ...filledSteps(copy, source)];
+  return hasWithdrawnData ? [...steps, ...handOverSteps(copy, source, "in one write")] : steps;
 }
 
 /** Deletes and creates a copy whose type or immutable data differs. */
@@ -91,11 +93,48 @@ export function recreateSteps(
 ): Steps {
   const object = copyManifest({ source, data: loaded(data) }, target);
   const create = { resource: resources.secrets, object };
+  const dataDigest = digestOf(source);
   return [
     [{ do: "dry-run-create", ...create }],
     [deleteWrite(resources.secrets, copy)],
-    [{ do: "create", ...create, dataDigest: digestOf(source), isRemoval: hasWithdrawnData }],
+    [{ do: "create", ...create, dataDigest, isRemoval: hasWithdrawnData }],
+    ...(hasWithdrawnData ? handOverSteps(copy, source, "by a delete and a create") : []),
   ];
+}
+
+/** Events at the Secret and at both sources about a copy that changes hands. */
+function handOverSteps({ metadata }: ObservedCopy, { secret }: Source, how: string): Steps {
+  const former = copiedSource(metadata);
+  // What a placeholder has changes with what it asks for.
+  if (former === undefined || placeholderRequestOf(metadata) !== undefined) return [];
+  const [from, to] = [former, secret.metadata].map((ref) => JSON.stringify(keyOf(ref)));
+  if (from === to) return [];
+  const event = {
+    type: "Normal",
+    reason: "HandedOver",
+    note: `Secret ${keyOf(metadata)} passes from SharedSecret ${from} to ${to} ${how}`,
+    deduplicationKey: `${metadata.uid} ${metadata.resourceVersion}`,
+  } as const;
+  const { sharedSecrets: resource, secrets } = resources;
+  const subjects = [secret.metadata, { ...former, uid: metadata.labels[labels.sourceUid] ?? "" }];
+  return [
+    [
+      { do: "record-event", event: { resource: secrets, subject: metadata, ...event } },
+      ...subjects.map((subject): Write => ({
+        do: "record-event",
+        event: { resource, subject, ...event },
+      })),
+    ],
+  ];
+}
+
+/** Steps without Events about SharedSecrets, which are in another cluster. */
+export function withoutSourceEvents(steps: Steps): Steps {
+  return steps.map((step) =>
+    step.filter(
+      (write) => write.do !== "record-event" || write.event.resource !== resources.sharedSecrets,
+    ),
+  );
 }
 
 /** Sets Latchkey's label. */
@@ -103,28 +142,35 @@ export function relabelSteps({ unmanaged, uid }: ToRelabel): Steps {
   return [[relabelWrite(unmanaged.metadata, uid)]];
 }
 
-/** {@link removalWrites}, one after the other. */
-export function removalSteps({ copy, ...how }: ToRemove): Steps {
-  return removalWrites(copy, how).map((write) => [write]);
+/**
+ * Removes the data of a source, and records an Event where a pause would have kept it: deletes a
+ * copy, and empties a Secret that was filled, unless its data is immutable. A copy that is still
+ * there after its deletion is emptied; see {@link emptyingSteps}.
+ */
+export function removalSteps({ copy, why, isPaused = false }: ToRemove): Steps {
+  const { metadata } = copy;
+  const event = isPaused ? [[dataRevokedEvent(metadata)]] : [];
+  const isUsers = isEmptied(metadata);
+  if (isUsers && "digest" in copy && !copy.immutable) {
+    const object = emptiedManifest(copy, why);
+    return [[{ do: "replace", resource: resources.secrets, object, isRemoval: true }], ...event];
+  }
+  const isWhole = "digest" in copy || !isUsers;
+  if (!isWhole || metadata.deletionTimestamp !== undefined) return emptyingSteps(copy);
+  return [[deleteWrite(resources.secrets, copy)], ...event];
 }
 
-/** How the data of a copy is removed; see {@link removalWrite}. */
-export interface Removal {
-  readonly why?: string;
-  readonly uid?: string;
-  readonly isPaused?: boolean;
-}
-
-/** Removes the data of a copy, and records an Event where a pause would have kept it. */
-export function removalWrites(
-  copy: TargetSecret,
-  { isPaused = false, ...how }: Removal,
-): readonly Write[] {
-  const removal = removalWrite(copy, how);
-  // A patch only restores the label: the data is removed when the Secret is observed as a whole.
-  return isPaused && removal.do !== "patch"
-    ? [removal, dataRevokedEvent(copy.metadata)]
-    : [removal];
+/**
+ * Empties a copy that the API server does not delete, or keeps for a finalizer: nothing is left to
+ * do if its data is immutable. One that is only observed as metadata is labelled first, to be
+ * observed as a whole.
+ */
+export function emptyingSteps(copy: TargetSecret): Steps {
+  if (!("digest" in copy)) return relabelSteps({ unmanaged: copy, uid: "" });
+  if (copy.immutable || copy.hasLeastData === true) return [];
+  const object = emptiedCopyManifest(copy);
+  // What somebody writes into it again and again is not the data of the source.
+  return [[{ do: "replace", resource: resources.secrets, object, dataDigest: "" }]];
 }
 
 function dataRevokedEvent(metadata: Metadata): Write {
@@ -150,28 +196,6 @@ function replacement(
       "cannot fill a placeholder: the data of its source is not that of its keys",
     );
   return filledManifest({ source, data: picked.values }, copy);
-}
-
-/**
- * Removes the data of a source: deletes a copy, and empties a Secret that was filled, unless its
- * data is immutable. A Secret that was filled and is only observed as metadata is labelled first,
- * with the `uid`, to be observed as a whole.
- */
-export function removalWrite(
-  secret: TargetSecret,
-  { why, uid = "" }: Omit<Removal, "isPaused"> = {},
-): Write {
-  const { metadata } = secret;
-  if (!isEmptied(metadata)) return deleteWrite(resources.secrets, secret);
-  if (!("digest" in secret)) return { ...relabelWrite(metadata, uid), isRemoval: true };
-  return secret.immutable
-    ? deleteWrite(resources.secrets, secret)
-    : {
-        do: "replace",
-        resource: resources.secrets,
-        object: emptiedManifest(secret, why),
-        isRemoval: true,
-      };
 }
 
 /** What is left of a Secret whose data is removed; undefined if it is deleted. */
@@ -225,7 +249,7 @@ function loaded(data: SecretData | undefined): SecretData {
 /** Records the error of a rejected write at the copy, or removes data that may not stay there. */
 export function rejectionSteps({ copy, hasWithdrawnData = false }: ToWrite, why: string): Steps {
   const error = { copy, why: why.slice(0, longestError) };
-  return hasWithdrawnData ? [[removalWrite(copy, error)]] : syncErrorSteps(error);
+  return hasWithdrawnData ? removalSteps(error) : syncErrorSteps(error);
 }
 
 /** Writes the error annotation of the copy, unless it is already there. */

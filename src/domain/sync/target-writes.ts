@@ -1,7 +1,7 @@
 import { copiedSource } from "./copy.ts";
 import { existingAt, type ObservedTarget } from "./observed-target.ts";
-import { effectOf, rejectedSteps, type TargetState } from "./state-table.ts";
-import { removalSteps, type Steps } from "./target-steps.ts";
+import { effectOf, isToRemove, rejectedSteps, type TargetState } from "./state-table.ts";
+import { emptyingSteps, removalSteps, type Steps } from "./target-steps.ts";
 
 /** What may be written at targets now; `why` is a sentence without a period. */
 export type TargetWrites =
@@ -23,13 +23,24 @@ export function limitedSteps(
     case "removals": {
       const effect = effectOf(state);
       if (effect !== "create" && effect !== "replace") return undefined;
-      const isRevoked = "hasWithdrawnData" in state && state.hasWithdrawnData === true;
-      return isRevoked ? rejectedSteps(state, writes.why) : [];
+      return isToRemove(state) ? rejectedSteps(state, writes.why) : [];
     }
     case "remove-all": {
+      if (observed.isTerminating) return undefined;
       const copy = existingAt(observed);
       const isCopy = copy !== undefined && copiedSource(copy.metadata) !== undefined;
-      return isCopy && !observed.isTerminating ? removalSteps({ copy, why: writes.why }) : [];
+      return isCopy ? removalSteps({ copy, why: writes.why }) : [];
     }
   }
+}
+
+/** The writes once the API server has not deleted a Secret: data that may not stay is removed. */
+export function undeletedSteps(
+  state: TargetState,
+  observed: ObservedTarget,
+  writes: TargetWrites,
+): Steps | undefined {
+  const copy = existingAt(observed);
+  if (copy === undefined || !(isToRemove(state) || writes.kind === "remove-all")) return undefined;
+  return emptyingSteps(copy);
 }

@@ -98,14 +98,21 @@ const permissionProblems = [
 
 /**
  * The message of the API server without secrets. An admission policy may quote the object: the
- * message is redacted if the body was the whole object, and only the reason is returned after a
- * PATCH or DELETE.
+ * message is redacted if the body was the whole object, and only the reason and the name of the
+ * policy or webhook are returned after a PATCH or DELETE.
  */
 function sentenceOf({ method, body }: ApiRequest, status: unknown): string {
-  if (method === "PATCH" || method === "DELETE")
-    return stringAt(status, "reason") ?? "no explanation";
-  return redact(stringAt(status, "message") ?? "no explanation", body);
+  const message = stringAt(status, "message") ?? "no explanation";
+  if (method !== "PATCH" && method !== "DELETE") return redact(message, body);
+  const [, named = stringAt(status, "reason")] =
+    byPolicy.exec(message) ?? byWebhook.exec(message) ?? [];
+  return named ?? "no explanation";
 }
+
+// How the API server begins these messages.
+const byPolicy =
+  /^(?:[^':]*: )?(\w+Policy '[a-z\d.-]+' with binding '[a-z\d.-]+' denied request): /;
+const byWebhook = /^(admission webhook "[a-z\d.-]+" denied the request): /;
 
 const codes: ReadonlyMap<number, KubeErrorCode> = new Map([
   [401, "Unauthorized"],

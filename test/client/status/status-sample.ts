@@ -9,7 +9,7 @@ const ready = {
   areNamed: true,
   clusters: [],
 } as const;
-const none = { synced: 0, conflict: 0, failed: 0, pending: 0 };
+const none = { synced: 0, conflict: 0, failed: 0, pending: 0, unremoved: 0 };
 
 function sharedSecret(namespace: string, name: string): ReportItem["object"] {
   return { kind: "SharedSecret", namespace, name };

@@ -53,6 +53,10 @@ const copies: fc.Arbitrary<ObservedCopy> = fc
     type: sometimes("Opaque", text),
     immutable: sometimes(false, fc.boolean()),
     digest: text,
+    least: sometimes<Pick<ObservedCopy, "hasLeastData">>(
+      {},
+      fc.constant({ hasLeastData: true } as const),
+    ),
   })
   .map(
     ({
@@ -63,9 +67,11 @@ const copies: fc.Arbitrary<ObservedCopy> = fc
       labels: moreLabels,
       annotations: moreAnnotations,
       owners,
+      least,
       ...rest
     }) => ({
       ...rest,
+      ...least,
       metadata: observedMetadata({
         ...target,
         ...metadata,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { annotations } from "../../../src/api/names.ts";
+import { annotations, labels } from "../../../src/api/names.ts";
 import { noteFailure, failureAt } from "../../../src/controllers/failures.ts";
 import { copyReconciler } from "../../../src/controllers/kinds/copy.ts";
 import { observeRefresh } from "../../../src/controllers/refreshes.ts";
@@ -163,6 +163,78 @@ describe("an orphaned copy", () => {
     const { client, reconcile } = await setup(orphan, () => refusal("ServerError"));
     await expect(reconcile()).rejects.toMatchObject({ code: "ServerError" });
     expect(client.lines).toHaveLength(1);
+  });
+});
+
+describe("a copy without permission that the API server does not delete", () => {
+  const withdrawn = {
+    ...wanted,
+    sharedsecrets: [rawSharedSecret("db", { projects: "other" })],
+    secrets: [rawCopy("db", "pay")],
+  };
+  const lines = ["delete secrets pay/db", "replace secrets pay/db"];
+  const answering =
+    (...verbs: readonly string[]) =>
+    ({ verb }: Request) =>
+      verbs.includes(verb) ? refusal("Forbidden", { explanation: "denied" }) : {};
+
+  test.for<[string, Error]>([
+    ["a policy rejects it", refusal("Forbidden", { explanation: "denied" })],
+    ["Latchkey lacks a permission", refusal("Forbidden", { lacksPermission: true })],
+    ["a webhook fails", refusal("ServerError", { explanation: "webhook failed" })],
+  ])("is emptied if %s", async ([, error]) => {
+    const { client, failure, reconcile } = await setup(withdrawn, ({ verb }) =>
+      verb === "delete" ? error : {},
+    );
+    await reconcile().catch(() => undefined);
+    expect(client.lines).toEqual(lines);
+    const emptied = client.requests[1]?.body;
+    const marks = { [labels.sourceUid]: "uid-db" };
+    expect(emptied).toMatchObject({ metadata: { labels: marks }, type: "Opaque", data: {} });
+    expect(failure()).toBeDefined();
+  });
+
+  test("is deleted again, and not emptied once more", async () => {
+    const { client, listWatch, reconcile } = await setup(withdrawn, answering("delete"));
+    await reconcile();
+    listWatch.emit("secrets", "MODIFIED", rawCopy("db", "pay", { data: {} }));
+    await reconcile();
+    expect(client.lines).toEqual([...lines, "delete secrets pay/db"]);
+  });
+
+  test("stays a failure if it is not emptied either", async () => {
+    const { client, failure, reconcile } = await setup(withdrawn, answering("delete", "replace"));
+    expect(await reconcile()).toEqual({ kind: "requeue-with-backoff" });
+    expect([failure(), client.lines]).toEqual(["Forbidden denied", lines]);
+  });
+
+  test("is kept if it is permitted again meanwhile", async () => {
+    const change = { emit: (): void => {} };
+    const { client, listWatch, reconcile } = await setup(withdrawn, (request) => {
+      change.emit();
+      return answering("delete")(request);
+    });
+    change.emit = () => listWatch.emit("sharedsecrets", "MODIFIED", rawSharedSecret("db"));
+    await reconcile();
+    expect(client.lines).toEqual(lines.slice(0, 1));
+  });
+
+  test("is emptied where the write of the next source is rejected, too", async () => {
+    const copyOf = { [annotations.copyOf]: "team/former -> pay/db" };
+    const { client, reconcile } = await setup(
+      { ...wanted, secrets: [rawCopy("db", "pay", { metadata: { annotations: copyOf } })] },
+      ({ verb, body }) => {
+        const isEmptied = JSON.stringify(body).includes('"data":{}');
+        const isRefused = verb === "delete" || (verb === "replace" && !isEmptied);
+        return isRefused ? refusal("Forbidden", { explanation: "denied" }) : {};
+      },
+    );
+    expect(await reconcile()).toEqual({ kind: "requeue-with-backoff" });
+    expect(client.lines).toEqual([
+      "replace secrets pay/db",
+      "delete secrets pay/db",
+      "replace secrets pay/db",
+    ]);
   });
 });
 

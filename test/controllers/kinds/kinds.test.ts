@@ -78,20 +78,6 @@ describe("a SharedSecret", () => {
     ]);
   });
 
-  test("enqueues its copies when its finalization has ended: one may have been written meanwhile", async () => {
-    const metadata = { ...terminating, finalizers: ["management.service/cleanup", "other"] };
-    const { modified, enqueued } = await setup({
-      namespaces: [pay],
-      sharedsecrets: [rawSharedSecret("db", { metadata })],
-      secrets: [rawCopy("db", "pay")],
-    });
-    modified(
-      "sharedsecrets",
-      rawSharedSecret("db", { metadata: { ...metadata, finalizers: ["other"] } }),
-    );
-    expect(enqueued()).toEqual(["copy pay/db normal", "sharedSecret team/db high"]);
-  });
-
   test("enqueues its targets and conflicting sources when it is being deleted or gone", async () => {
     const conflicting = rawSharedSecret("other", copiedAs("db"));
     const { modified, enqueued } = await setup({

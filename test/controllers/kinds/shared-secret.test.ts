@@ -155,6 +155,7 @@ describe("a reconcile of a SharedSecret", () => {
   });
 
   const going = { deletionTimestamp: "2026-01-01T00:00:00Z" };
+  const heldByOthers = { ...going, finalizers: ["example.com/hold"] };
   const opened = { access: [{ users: ["ann"], verbs: ["get"] }], metadata: going };
 
   test.for([
@@ -169,14 +170,30 @@ describe("a reconcile of a SharedSecret", () => {
     expect(client.lines).toEqual(["patch sharedsecrets team/db"]);
   });
 
-  test("deletes its copies, and removes the finalizer at once without grantees", async () => {
+  test.for([
+    ["without a copy", [], "finalizers"],
+    ["while a copy has its data", [rawCopy("db", "pay")], "conditions"],
+    ["once the copy has no data", [rawCopy("db", "pay", { data: {} })], "finalizers"],
+    [
+      "if the copy is immutable and kept by others",
+      [rawCopy("db", "pay", { metadata: heldByOthers, immutable: true })],
+      "finalizers",
+    ],
+    [
+      "while others keep a copy that can be emptied",
+      [rawCopy("db", "pay", { metadata: heldByOthers })],
+      "conditions",
+    ],
+  ] as const)("without grantees, %s, writes its %s", async ([, secrets, written]) => {
     const { client, reconcile } = await setup({
       namespaces: [projectNamespace("pay")],
       sharedsecrets: [rawSharedSecret("db", { metadata: going })],
-      secrets: [rawCopy("db", "pay"), rawCopy("other", "pay")],
+      secrets: [...secrets, rawCopy("other", "pay")],
     });
-    await reconcile();
-    expect(client.lines).toEqual(["delete secrets pay/db", "patch sharedsecrets team/db"]);
+    expect(await reconcile()).toEqual({ kind: "done" });
+    const requests = client.requests.filter(({ verb }) => verb === "patch");
+    expect(requests).toHaveLength(1);
+    expect(JSON.stringify(requests)).toContain(`"${written}":`);
   });
 
   test("removes the finalizer a settle time after the grants, once the API server no longer honours them", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { annotations, cleanupFinalizer, labels } from "../../../src/api/names.ts";
+import { cleanupFinalizer, labels } from "../../../src/api/names.ts";
 import type { Condition } from "../../../src/api/conditions.ts";
 import { resources } from "../../../src/api/resources.ts";
 import { parseConditions } from "../../../src/api/parse.ts";
@@ -22,16 +22,15 @@ import {
   type ObservedSharedSecret,
 } from "../../../src/domain/shared-secret/shared-secret.ts";
 import type { ClusterSummary } from "../../../src/domain/outbox/cluster-sync.ts";
-import type { SyncSummary } from "../../../src/domain/sync/sync-summary.ts";
+import {
+  type LeftoverReport,
+  summarize,
+  type SyncSummary,
+} from "../../../src/domain/sync/sync-summary.ts";
 import { notesOf, statusPatch } from "../plan-model.ts";
 import { noTargets } from "../sync-situations.ts";
 import { born, observedMetadata, asStored } from "../../support/observed-objects.ts";
-import {
-  observedCopy,
-  observedSource,
-  unmanagedSecret,
-  type SourceChanges,
-} from "../../support/observed-copies.ts";
+import { observedCopy, observedSource, type SourceChanges } from "../../support/observed-copies.ts";
 
 const nothing: ObservedAccess = {
   roles: [],
@@ -113,19 +112,24 @@ describe("a SharedSecret that is being deleted", () => {
     now: born,
   });
   const going = (
-    changes: Changes & { readonly copies?: DeletedSharedSecret["copies"] } = {},
+    changes: Changes & { readonly unremoved?: readonly LeftoverReport[] } = {},
     finalizers = [cleanupFinalizer],
   ): DeletedSharedSecret => {
-    const { copies = [], source = {}, ...rest } = changes;
-    return {
-      ...seen({
-        ...rest,
-        source: { ...source, metadata: { deletionTimestamp: "2026-01-01T00:01:00Z", finalizers } },
-      }),
-      copies,
-    };
+    const { unremoved = [], source = {}, ...rest } = changes;
+    const observed = seen({
+      ...rest,
+      source: { ...source, metadata: { deletionTimestamp: "2026-01-01T00:01:00Z", finalizers } },
+    });
+    return { ...observed, summary: summarize(observed.source, [], [], unremoved) };
   };
-  const copies = [observedCopy(observedSource()), unmanagedSecret(observedSource())];
+  const copy = observedCopy(observedSource());
+  const unremoved = [
+    {
+      target: { namespace: "pay", name: "db" },
+      regarding: { resource: resources.secrets, subject: copy.metadata },
+      why: "the data is still there",
+    },
+  ];
   const owned = { secret: { owner: { user: "ann" } } };
   const left = {
     metadata: observedMetadata({ name: "latchkey-left", namespace: "team" }),
@@ -133,16 +137,12 @@ describe("a SharedSecret that is being deleted", () => {
     rules: [],
   };
 
-  test("keeps its grants first, reports Terminating and deletes its copies", () => {
+  test("keeps its grants first and reports Terminating", () => {
     const plan = planTermination(
-      going({ source: owned, access: { ...derived(), orphanedRoles: [left] }, copies }),
+      going({ source: owned, access: { ...derived(), orphanedRoles: [left] } }),
       at("keep-grants"),
     );
-    expect(outline(plan)).toEqual([
-      "delete roles",
-      "delete secrets, delete secrets",
-      "patch sharedsecrets status",
-    ]);
+    expect(outline(plan)).toEqual(["delete roles", "patch sharedsecrets status"]);
     expect(plan.steps[0]).toMatchObject([{ ref: { name: "latchkey-left" } }]);
     expect(statusPatch(plan)).toMatchObject({
       observedGeneration: 3,
@@ -153,23 +153,43 @@ describe("a SharedSecret that is being deleted", () => {
     });
   });
 
-  test("records that it deletes a paused copy, but not while it only restores a label", () => {
-    const paused = { annotations: { [annotations.disableSync]: "true" } };
-    const filled = { ...paused.annotations, [annotations.filled]: "true" };
-    const observed = going({
-      copies: [
-        observedCopy(observedSource(), paused),
-        unmanagedSecret(observedSource(), { annotations: filled }),
-        ...copies,
+  test("says once which Secrets cannot be removed, and then that they are gone", () => {
+    const plan = planTermination(going({ unremoved }), at("await-removal"));
+    expect(outline(plan)).toEqual([
+      "record-event RemovalBlocked, record-event RemovalBlocked",
+      "patch sharedsecrets status",
+    ]);
+    expect(plan.steps[0]).toMatchObject([
+      {
+        event: {
+          resource: resources.sharedSecrets,
+          note: "1 Secret cannot be removed, first: pay/db: the data is still there",
+        },
+      },
+      {
+        event: {
+          resource: resources.secrets,
+          note: "SharedSecret team/db is withdrawn from Secret pay/db: the data is still there",
+        },
+      },
+    ]);
+    const failures = [
+      { namespace: "pay", name: "db", reason: "RemovalBlocked", message: unremoved[0]?.why },
+    ];
+    const status = statusPatch(plan);
+    expect(status).toMatchObject({
+      sync: { unremoved: 1, failures },
+      conditions: [
+        { type: "Ready", status: "False", reason: "RemovalBlocked" },
+        { type: "Reconciling", status: "True", reason: "RemovalBlocked" },
       ],
     });
-    const [removals] = planTermination(observed, at("release")).steps;
-    expect(removals?.map((write) => write.do)).toEqual([
-      ...["delete", "record-event"],
-      ...["patch"],
-      ...["delete", "delete"],
-    ]);
-    expect(removals?.[1]).toMatchObject({ event: { reason: "DataRevoked", type: "Warning" } });
+    const said = { secret: { status, conditions: parseConditions(status) } };
+    const again = planTermination(going({ source: said, unremoved }), at("await-removal"));
+    expect(again.steps).toEqual([]);
+    expect(
+      statusPatch(planTermination(going({ source: said }), at("await-removal"))),
+    ).toMatchObject({ sync: { unremoved: null, failures: null } });
   });
 
   test("revokes at once the access of subjects that its spec no longer grants by the same Role", () => {
@@ -239,13 +259,16 @@ describe("a SharedSecret that is being deleted", () => {
     ]);
   });
 
-  test("loses its finalizer last, after its copies and without another status", () => {
-    const plan = planTermination(going({ copies }), at("release"));
+  test("loses its finalizer without another status, and says what is left", () => {
+    const plan = planTermination(going({ unremoved }), at("release"));
     expect(outline(plan)).toEqual([
-      "delete secrets, delete secrets",
+      "record-event RemovalBlocked, record-event RemovalBlocked",
       "patch sharedsecrets metadata",
     ]);
     expect(plan.steps.at(-1)?.[0]).toMatchObject({ body: { metadata: { finalizers: [] } } });
+    expect(outline(planTermination(going(), at("release")))).toEqual([
+      "patch sharedsecrets metadata",
+    ]);
   });
 
   test("reports that Latchkey has finished while other finalizers remain", () => {

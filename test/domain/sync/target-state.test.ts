@@ -1,13 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../../src/api/names.ts";
+import { recordAt } from "../../../src/api/parse.ts";
 import type { ObservedCopy, Source, UnmanagedSecret } from "../../../src/domain/sync/copy.ts";
 import { targetState } from "../../../src/domain/sync/target-state.ts";
 import {
+  rejectedSteps,
   writtenSource,
   targetSteps,
   type TargetState,
 } from "../../../src/domain/sync/state-table.ts";
+import { type Steps, withoutSourceEvents } from "../../../src/domain/sync/target-steps.ts";
 import type { ObservedTarget } from "../../../src/domain/sync/observed-target.ts";
 import { SecretPlace, digestOf } from "../sync-model.ts";
 import {
@@ -228,7 +231,7 @@ describe("a target without a source", () => {
     { title: "exists", owner: live, kind: "withdrawn" },
     { title: "is paused", owner: paused, kind: "withdrawn" },
     { title: "is invalid", owner: misspelt, kind: "source-invalid" },
-    { title: "is being deleted", owner: deleting, kind: "not-wanted" },
+    { title: "is being deleted", owner: deleting, kind: "withdrawn" },
     { title: "is gone", owner: undefined, kind: "orphaned" },
   ] as const;
 
@@ -238,7 +241,8 @@ describe("a target without a source", () => {
       const expected =
         kind === "source-invalid" && standing === "a copy without its label" ? "unlabelled" : kind;
       expect(stateAt(standing, context).kind).toBe(expected);
-      expect(stateAt(standing, { ...context, isTerminating: true }).kind).toBe("not-wanted");
+      const inTerminating = owner === deleting ? "withdrawn" : "not-wanted";
+      expect(stateAt(standing, { ...context, isTerminating: true }).kind).toBe(inTerminating);
     });
 
     test.for(foreign)("with %s is not changed", (standing) => {
@@ -322,7 +326,7 @@ describe("a paused target", () => {
       { owner: observedSource({ metadata: byOthers }) },
       revokedCopy,
     ],
-    ["whose source is being deleted", { owner: deleting }, { kind: "not-wanted" }],
+    ["whose source is being deleted", { owner: deleting }, revokedCopy],
   ])("loses a copy %s", ([, observed, expected]) => {
     const isTerminating = false;
     const byNext = {
@@ -358,6 +362,116 @@ describe("a paused target", () => {
   });
 });
 
+describe("a copy without permission that is still there after its deletion", () => {
+  const metadata = {
+    ...observedCopy(live).metadata,
+    deletionTimestamp: "2026-01-01T00:01:00Z",
+    finalizers: ["example.com/hold"],
+  };
+  const held = { ...observedCopy(live), metadata };
+  const writes = (observed: Partial<ObservedTarget>) => {
+    const seen = { candidates: [], owner: live, isTerminating: false, ...observed };
+    return targetSteps(target, targetState(seen)).flat();
+  };
+
+  test.for([false, true])(
+    "is emptied and keeps its marks, namespace terminating: %s",
+    (isTerminating) => {
+      const [write, ...others] = writes({ copy: held, isTerminating });
+      expect(others).toEqual([]);
+      expect(write).toMatchObject({
+        do: "replace",
+        object: {
+          metadata: {
+            uid: "uid-copy",
+            resourceVersion: "7",
+            finalizers: metadata.finalizers,
+            labels: metadata.labels,
+            annotations: metadata.annotations,
+          },
+          type: "Opaque",
+          data: {},
+        },
+      });
+    },
+  );
+
+  test.for<[string, Partial<ObservedTarget>]>([
+    ["has no data", { copy: { ...held, hasLeastData: true } }],
+    ["is immutable", { copy: { ...held, immutable: true } }],
+  ])("is left alone if it %s", ([, observed]) => {
+    expect(writes(observed)).toEqual([]);
+    expect(writes({ ...observed, isTerminating: true })).toEqual([]);
+  });
+
+  test("is labelled first if only its metadata is observed", () => {
+    expect(writes({ unmanaged: { metadata } })).toMatchObject([
+      { do: "patch", body: { metadata: { labels: { [labels.sourceUid]: "" } } } },
+    ]);
+  });
+
+  test("has the least data that its type allows", () => {
+    const tls = { ...held, type: "kubernetes.io/tls" };
+    const [write] = writes({ copy: tls });
+    const data = write?.do === "replace" ? Object.keys(recordAt(write.object, "data")) : [];
+    expect(data).toEqual(["tls.crt", "tls.key"]);
+  });
+
+  test("is not emptied while it is permitted", () => {
+    expect(writes({ copy: held, candidates: [live] })).toEqual([]);
+  });
+});
+
+describe("a copy whose source is being deleted", () => {
+  const owner = deleting;
+  const copy = observedCopy(deleting);
+  const next = observedSource({ metadata: { name: "next", uid: "uid-next" }, data: "next" });
+  const eventsIn = (steps: Steps) =>
+    steps.flat().flatMap((write) => (write.do === "record-event" ? [write.event] : []));
+
+  test("passes in one write to the next source, which is said at the Secret and at both", () => {
+    const state = targetState({ candidates: [next], copy, owner, isTerminating: false });
+    const steps = targetSteps(target, state, next.data);
+    expect(steps[0]).toMatchObject([
+      { do: "replace", isRemoval: true, object: { metadata: { uid: "uid-copy" } } },
+    ]);
+    const note = 'Secret pay/db passes from SharedSecret "team/db" to "team/next" in one write';
+    expect(eventsIn(steps)).toMatchObject([
+      { reason: "HandedOver", note, subject: { namespace: "pay", name: "db", uid: "uid-copy" } },
+      { reason: "HandedOver", note, subject: { name: "next", uid: "uid-next" } },
+      { reason: "HandedOver", note, subject: { name: "db", uid: "uid-db" } },
+    ]);
+    expect(eventsIn(withoutSourceEvents(steps))).toHaveLength(1);
+  });
+
+  test("is deleted and created for the next source if it is immutable", () => {
+    const immutable = { ...copy, immutable: true };
+    const state = targetState({ candidates: [next], copy: immutable, owner, isTerminating: false });
+    const steps = targetSteps(target, state, next.data);
+    expect(steps.slice(0, 3).map(([write]) => write?.do)).toEqual([
+      ...["dry-run-create", "delete", "create"],
+    ]);
+    expect(eventsIn(steps)[0]?.note).toContain("by a delete and a create");
+  });
+
+  test("is deleted while the next source is paused", () => {
+    const pausedNext = { ...next, options: { ...next.options, paused: true } };
+    const state = targetState({ candidates: [pausedNext], copy, owner, isTerminating: false });
+    expect(state).toMatchObject({ kind: "withdrawn", isPaused: true });
+  });
+
+  test("is deleted if the write of the next source is rejected", () => {
+    const state = targetState({ candidates: [next], copy, owner, isTerminating: false });
+    expect(rejectedSteps(state, "no")).toMatchObject([[{ do: "delete", uid: "uid-copy" }]]);
+  });
+
+  test("says nothing about a source that is created again under its name", () => {
+    const again = observedSource({ metadata: { uid: "uid-again" }, data: "next" });
+    const state = targetState({ candidates: [again], copy, isTerminating: false });
+    expect(eventsIn(targetSteps(target, state, again.data))).toEqual([]);
+  });
+});
+
 test("a Secret is not deleted because of its label alone", () => {
   const labelled = { annotations: nothing, digest: "old" };
   for (const copy of [
@@ -389,7 +503,8 @@ test("writes no copy without the data of its source", () => {
 });
 
 test("restores a missing label and changes nothing else", () => {
-  const steps = targetSteps(target, stateAt("a copy without its label", { candidates: [live] }));
+  const unlabelled = stateAt("a copy without its label", { candidates: [live], owner: live });
+  const steps = targetSteps(target, unlabelled);
   expect(steps).toMatchObject([
     [
       {

@@ -149,6 +149,24 @@ describe("an error response", () => {
     expect(error.message).not.toContain("canary");
   });
 
+  const policy = "ValidatingAdmissionPolicy 'freeze' with binding 'all.of-them' denied request";
+  const webhook = 'admission webhook "validate.kyverno.svc-fail" denied the request';
+  test.for([
+    [`${policy}: canary`, policy],
+    [`secrets "db" is forbidden: ${policy}: canary`, policy],
+    [`${webhook}: canary`, webhook],
+    [`canary ${webhook}: canary`, "Invalid"],
+    [`canary: canary: ${policy}: canary`, "Invalid"],
+    [`${policy.replace("freeze", "canary canary")}: canary`, "Invalid"],
+  ] as const)(
+    "of a delete names the policy or webhook, and not its words: %s",
+    ([text, expected]) => {
+      const body = { reason: "Invalid", message: text };
+      const { explanation } = refused({ status: 422, body }, { ...get, method: "DELETE" });
+      expect(explanation).toBe(expected);
+    },
+  );
+
   test("of a patch without a reason has no explanation", () => {
     expect(
       refused({ status: 500, body: { message: "canary" } }, { ...get, method: "PATCH" })
