@@ -42,7 +42,7 @@ function planned(writes: readonly PlannedWrite[], basis: Basis, live: Server): r
 
 function dataProblems(secret: Raw | undefined, sides: sync.Sides): readonly string[] {
   const from = sync.copiedFrom(secret);
-  if (secret === undefined || from === undefined) return [];
+  if (secret === undefined || from === undefined || sync.isEmpty(secret)) return [];
   const source = sync.byName(sides.sources, from);
   const namespace = sync.byName(sides.namespaces, secret.metadata.namespace);
   const request = sync.requestOf(secret);
@@ -64,15 +64,26 @@ function removalProblems(
   { sides, live }: { readonly sides: sync.Sides; readonly live: Server },
 ): readonly string[] {
   const from = sync.copiedFrom(before);
-  if (from === undefined || (after !== undefined && sync.copiedFrom(after) !== undefined))
-    return [];
+  const isEmptied = after !== undefined && sync.isEmpty(after) && !sync.isEmpty(before);
+  const isKept = after !== undefined && sync.copiedFrom(after) !== undefined && !isEmptied;
+  if (from === undefined || isKept) return [];
   const key = nameOf(before.metadata);
   if (sync.mayStay(before, sides)) return [`${key}: data is removed that may stay`];
+  if (after === undefined && isTaken(before, sides)) return [`${key}: is not handed over`];
   const isUnseen =
     sync.byName(sides.sources, from) === undefined &&
     (sync.requestOf(before) ?? from) === from &&
     live.objects.has(`sharedsecrets/${from}`);
   return isUnseen ? [`${key}: is removed, and ${from} exists`] : [];
+}
+
+/** Whether another source can take a copy over in one write. */
+function isTaken(before: Raw, sides: sync.Sides): boolean {
+  const { source } = sync.wantedAt(nameOf(before.metadata), sides);
+  if (source === undefined || sync.isPaused(source) || sync.isPaused(before)) return false;
+  const isLabelled = sync.mark(before, "source-uid", "labels") !== undefined;
+  const isOfType = before.type === sync.typeOf(source) && before.immutable !== true;
+  return isLabelled && isOfType && sync.isAccepted(before, source);
 }
 
 /** A pause stops writes, but it keeps no data without consent. */
@@ -138,10 +149,7 @@ function emptyProblems(existing: Raw | undefined, left: Raw): readonly string[] 
   )
     return [];
   if (sync.copiedFrom(existing) === undefined) return ["data of a user is changed"];
-  const kept = Object.values(left.data ?? {}).filter(
-    (value) => !["", "e30=", "IA=="].includes(value),
-  );
-  return kept.length === 0 ? [] : ["keeps data after it is emptied"];
+  return sync.isEmpty(left) ? [] : ["keeps data after it is emptied"];
 }
 
 /** The finalizer goes last: what the leader had seen of the object is gone. */
@@ -154,10 +162,10 @@ function finalizerProblems(
   const left = (kinds: readonly string[], plural: string): readonly Raw[] =>
     kinds.flatMap(basis).filter(({ metadata }) => {
       const current = after.objects.get(`${plural}/${nameOf(metadata)}`);
-      return (
-        current?.metadata.uid === metadata.uid &&
-        (plural !== "secrets" || sync.copiedFrom(current) !== undefined)
-      );
+      if (current?.metadata.uid !== metadata.uid) return false;
+      if (plural !== "secrets") return true;
+      const hasData = !sync.isEmpty(current) && !sync.isSealed(current);
+      return sync.copiedFrom(current) !== undefined && hasData;
     });
   const derived = [...left(["roles"], "roles"), ...left(["roleBindings"], "rolebindings")];
   const copies = left(["copies", "placeholders", "unmanagedSecrets"], "secrets");

@@ -248,6 +248,23 @@ const ofSync: readonly Sketch[] = [
     },
   },
   {
+    name: "a copy that others keep",
+    objects: [home, web, source("db")],
+    menu: {
+      "keep the copy": change("Secret", "web/db", { finalizers: ["example.com/other"] }),
+      "let it go": change("Secret", "web/db", { finalizers: [] }),
+      "keep and seal it": change("Secret", "web/db", {
+        finalizers: ["example.com/other"],
+        immutable: true,
+      }),
+      withdraw: annotate("SharedSecret", db, { "sync-to-projects": "pay" }),
+      permit: annotate("SharedSecret", db, toWeb),
+      delete: remove("SharedSecret", db),
+      "delete the namespace": remove("Namespace", "web"),
+    },
+    mostFaults: 1,
+  },
+  {
     name: "a restore of a deleted source",
     objects: [home, web, source("db"), asking("db")],
     menu: {

@@ -26,6 +26,16 @@ export function isDeleting({ metadata }: Raw): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
 
+/** Whether a Secret has nothing but the empty values that its type requires. */
+export function isEmpty({ data = {} }: Raw): boolean {
+  return Object.values(data).every((value) => ["", "e30=", "IA=="].includes(value));
+}
+
+/** Whether nobody but others can take the data of a Secret: immutable, and kept by finalizers. */
+export function isSealed(secret: Raw): boolean {
+  return secret.immutable === true && isDeleting(secret);
+}
+
 /** SharedSecrets, namespaces and Secrets, as a cache or the API server has them. */
 export interface Sides {
   readonly sources: readonly Raw[];

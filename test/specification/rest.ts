@@ -33,11 +33,16 @@ export function sidesOf(server: Stored): sync.Sides {
 export function secretProblems(secret: Raw, sides: sync.Sides): readonly string[] {
   const key = nameOf(secret.metadata);
   const home = sync.byName(sides.namespaces, secret.metadata.namespace);
-  if (home === undefined || sync.isDeleting(home)) return [];
   const from = sync.copiedFrom(secret);
+  const isLeft = sync.isDeleting(secret) && (sync.isEmpty(secret) || sync.isSealed(secret));
+  if (home === undefined || sync.isDeleting(home))
+    return from === undefined || isLeft || !sync.isDeleting(secret)
+      ? []
+      : [`${key} has data of ${from} in a namespace that is being deleted`];
   const request = sync.requestOf(secret);
   const error = sync.mark(secret, "sync-error");
-  if (!sync.mayStay(secret, sides)) return [`${key} has data of ${from ?? ""} without consent`];
+  if (!sync.mayStay(secret, sides))
+    return isLeft ? [] : [`${key} has data of ${from ?? ""} without consent`];
   const { source } = sync.wantedAt(key, sides);
   const isPaused = sync.isPaused(secret) || sync.isPaused(source);
   if (source === undefined) {
@@ -133,6 +138,10 @@ function sourceProblems(
     objectsOf(server, "resourcequotas").some(
       ({ metadata }) => metadata.namespace === at.split("/")[0],
     );
+  const unremoved = sides.secrets.filter(
+    (secret) =>
+      sync.copiedFrom(secret) === key && sync.isDeleting(secret) && !sync.mayStay(secret, sides),
+  ).length;
   const { status = {}, metadata } = source;
   const counts = status.sync ?? {};
   const refreshed = sync.mark(source, "refresh-now");
@@ -140,6 +149,7 @@ function sourceProblems(
     generation: metadata.generation,
     keys: Object.keys(source.spec?.data ?? {}).length,
     conflicts: count("conflict"),
+    unremoved: unremoved === 0 ? undefined : unremoved,
     ...(isPaused
       ? {}
       : {
@@ -148,12 +158,13 @@ function sourceProblems(
           failed,
         }),
     ...(refreshed === undefined ? {} : { refreshed }),
-    reason: syncedReason(source, { targets, sides, failed }),
+    reason: syncedReason(source, { targets, sides, failed, unremoved }),
   };
   const found = {
     generation: status.observedGeneration,
     keys: status["keys"],
     conflicts: counts["conflicts"],
+    unremoved: counts["unremoved"],
     ...(isPaused
       ? {}
       : { desired: counts["desired"], synced: counts["synced"], failed: counts["failed"] }),
@@ -181,13 +192,16 @@ function syncedReason(
     targets,
     sides,
     failed,
+    unremoved,
   }: {
     readonly targets: readonly (readonly [string, TargetState])[];
     readonly sides: sync.Sides;
     readonly failed: number;
+    readonly unremoved: number;
   },
 ): string {
   if (!sync.isValid(source)) return "InvalidSyncOption";
+  if (unremoved > 0) return "RemovalBlocked";
   if (!sync.isOffered(source)) return "NotRequested";
   if (sync.isPaused(source)) return "Paused";
   if (!hasTargets(source, sides)) return "NoTargets";
