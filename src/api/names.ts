@@ -1,6 +1,11 @@
 /** The API group of the three kinds (specification, "What the service does"). */
 export const group = "management.service";
 
+/** Whether the key of a label or annotation is in Latchkey's group. */
+export function isOwnKey(key: string): boolean {
+  return key.startsWith(`${group}/`);
+}
+
 /** The only served and stored version. */
 export const version = "v1";
 

@@ -4,6 +4,7 @@ import type { Result } from "../api/result.ts";
 import { contestedCause, contestedRequest } from "../domain/plan/contested.ts";
 import { type FailedRequest, temporaryFailure } from "../domain/plan/failed-request.ts";
 import { nothingToDo, type Plan, type Write } from "../domain/plan/plan.ts";
+import { leastPauseMs } from "../domain/plan/failure-history.ts";
 import {
   type Held,
   intentOf,
@@ -284,7 +285,14 @@ function note<W extends SyncWorld>(
   const reported = failure && noteFailure(reconciler, key, failure, world, contestedUntil);
   if (result !== undefined) {
     reconciler.ended?.(key, world, answers);
-    attempt.verdict = { result };
+    const history = world.memory.failures[reconciler.queue].get(key);
+    // What takes data back is tried as often as ever.
+    const isPaced = result.kind === "requeue-with-backoff" && history !== undefined && !isDelete;
+    const paced = isPaced && {
+      ...result,
+      atLeastMs: leastPauseMs(history, world.clock.monotonic()),
+    };
+    attempt.verdict = { result: paced || result };
   }
   const report =
     reported === undefined

@@ -54,7 +54,9 @@ export const signingKeysReconciler: Reconciler<World> = {
     if (found !== undefined) return rotate(found, world);
     const { namespace } = world.options;
     const object = newSigningKeys({ namespace, now: world.clock.now() });
-    return { ...nothingToDo, steps: [[{ do: "create", resource: resources.secrets, object }]] };
+    // Keys are random, and all that is wanted of them is that there are some.
+    const write = { resource: resources.secrets, object, dataDigest: "" };
+    return { ...nothingToDo, steps: [[{ do: "create", ...write }]] };
   },
 };
 

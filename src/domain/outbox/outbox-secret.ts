@@ -1,4 +1,4 @@
-import { annotations, labels, outboxSecretType } from "../../api/names.ts";
+import { annotations, isOwnKey, labels, outboxSecretType } from "../../api/names.ts";
 import {
   type Annotated,
   keyOf,
@@ -116,9 +116,13 @@ interface Said {
   readonly marks: Readonly<Record<string, string>>;
 }
 
+/** Whether Latchkey's marks are these; a platform may add others to every object. */
 function saysExactly({ metadata }: ObservedOutboxSecret, { uid, marks: wanted }: Said): boolean {
-  const { [annotations.revisedAt]: _, ...marks } = metadata.annotations;
-  return metadata.labels[labels.outboxUid] === uid && haveSameValues(marks, wanted);
+  const marks = Object.entries(metadata.annotations).filter(
+    ([key]) => isOwnKey(key) && key !== annotations.revisedAt,
+  );
+  const isSaid = haveSameValues(Object.fromEntries(marks), wanted);
+  return metadata.labels[labels.outboxUid] === uid && isSaid;
 }
 
 /** The uid of the source that a Secret of an outbox withdraws; undefined if it has data. */

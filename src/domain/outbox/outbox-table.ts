@@ -143,26 +143,31 @@ function offerSteps(
     throw new TypeError("cannot write to an outbox: the data of the source is not loaded");
   const object = (over?: ObservedOutboxSecret) =>
     outboxManifest({ ...offered, data }, revisedAt, over);
-  return writeSteps(object, secret);
+  const isRemoval = secret !== undefined && marksPatch(secret, offered) !== undefined;
+  return writeSteps(object, secret, { dataDigest: offered.source.ownDigest, isRemoval });
 }
 
 function withdrawalSteps(
   { withdrawn, secret }: Withdrawn & Partial<Existing>,
   { revisedAt }: OutboxWritten,
 ): Steps {
-  return writeSteps((over) => tombstoneManifest(withdrawn, revisedAt, over), secret);
+  const object = (over?: ObservedOutboxSecret) => tombstoneManifest(withdrawn, revisedAt, over);
+  // It has no data, and what somebody writes into it is not that of the source.
+  return writeSteps(object, secret, { dataDigest: "" });
 }
 
 /** Creates or replaces a Secret; one that a user made immutable is deleted first. */
 function writeSteps(
   object: (over?: ObservedOutboxSecret) => ReturnType<typeof outboxManifest>,
   secret: ObservedOutboxSecret | undefined,
+  how: { readonly dataDigest: string; readonly isRemoval?: boolean },
 ): Steps {
-  const create = (): Write => ({ do: "create", resource: resources.secrets, object: object() });
+  const resource = resources.secrets;
+  const create = (): Write => ({ do: "create", resource, object: object(), ...how });
   if (secret === undefined) return [[create()]];
   return secret.immutable
-    ? [[deleteWrite(resources.secrets, secret)], [create()]]
-    : [[{ do: "replace", resource: resources.secrets, object: object(secret), isRemoval: true }]];
+    ? [[deleteWrite(resource, secret)], [create()]]
+    : [[{ do: "replace", resource, object: object(secret), ...how }]];
 }
 
 /** Takes away what is not offered any more from a Secret whose data cannot be replaced. */

@@ -70,6 +70,19 @@ export function recordFailure(
     : { since, sinceTime };
 }
 
+/** After so long without a success, a rejected write is tried less often, in milliseconds. */
+const lastingMs = 600_000;
+/** With the jitter of the queue, at most 5 minutes. */
+const lastingPauseMs = 250_000;
+
+/**
+ * How long a rejected write waits at least before it is tried again, in milliseconds; undefined for
+ * the first ten minutes, in which it is tried once a minute.
+ */
+export function leastPauseMs({ since }: FailureHistory, monotonic: number): number | undefined {
+  return monotonic - since >= lastingMs ? lastingPauseMs : undefined;
+}
+
 function reportedForMs(reported: ReasonAndMessage, failure: ObservedFailure): number {
   if (reported.reason !== failure.reason) return minimumReportMs.otherReason;
   return reported.message === failure.message ? Infinity : minimumReportMs.otherWords;

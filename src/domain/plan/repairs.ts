@@ -95,7 +95,7 @@ function decidedMarks(metadata: Readonly<Record<string, unknown>>): unknown {
     const copied = record?.split(",") ?? [];
     // A patch removes one with null.
     const marks = Object.entries(recordAt(metadata, field));
-    return marks.filter(([key]) => ownKeys.has(key) || copied.includes(key));
+    return marks.filter(([key]) => decidedKeys.has(key) || copied.includes(key));
   };
   return [
     decided("labels", texts[annotations.copiedLabels]),
@@ -104,10 +104,12 @@ function decidedMarks(metadata: Readonly<Record<string, unknown>>): unknown {
   ];
 }
 
-const ownKeys: ReadonlySet<string> = new Set([
-  ...Object.values(labels),
-  ...Object.values(annotations),
-]);
+/** Latchkey's, but for a time. */
+const decidedKeys: ReadonlySet<string> = new Set(
+  [...Object.values(labels), ...Object.values(annotations)].filter(
+    (key) => key !== annotations.revisedAt,
+  ),
+);
 
 /** Whether these are finalizers with Latchkey's; undefined if finalizers are not written. */
 function isHeldIn({ finalizers }: Readonly<Record<string, unknown>>): boolean | undefined {

@@ -292,9 +292,9 @@ function refusedField(e: OutcomeFacts): UnnamedCause {
     return {
       object: { kind: resources.resourceQuotas.kind, namespace: e.target.namespace, name: quota },
       field: "spec.hard",
-      message: "Raise the limit, or delete objects that count; Latchkey retries within a minute.",
+      message: "Raise the limit, or delete objects that count; Latchkey retries at once.",
     };
-  const message = "Follow the message; Latchkey retries within a minute.";
+  const message = "Follow the message; Latchkey retries within five minutes.";
   if (e.failure?.in === "copy") return onSecret(e, syncError, message);
   return { object: sourceObject(e), field: "status.sync.failures", message };
 }

@@ -60,7 +60,7 @@ async function reconcileOne(key: Key, options: LoopOptions): Promise<void> {
 }
 
 function requeue(key: Key, next: Result, queue: WorkQueue): void {
-  if (next.kind === "requeue-with-backoff") return queue.addAfterFailure(key);
+  if (next.kind === "requeue-with-backoff") return queue.addAfterFailure(key, next.atLeastMs);
   queue.forget(key);
   if (next.kind === "requeue-at") queue.addAt(key, next.at);
 }

@@ -202,6 +202,13 @@ describe("a copy without permission that the API server does not delete", () => 
     expect(client.lines).toEqual([...lines, "delete secrets pay/db"]);
   });
 
+  test("is tried as often as ever, however long", async () => {
+    const { clock, reconcile } = await setup(withdrawn, answering("delete"));
+    await reconcile();
+    clock.advance(600_000);
+    expect(await reconcile()).toEqual({ kind: "requeue-with-backoff" });
+  });
+
   test("stays a failure if it is not emptied either", async () => {
     const { client, failure, reconcile } = await setup(withdrawn, answering("delete", "replace"));
     expect(await reconcile()).toEqual({ kind: "requeue-with-backoff" });
@@ -276,6 +283,15 @@ describe("a rejected write", () => {
       ]);
     },
   );
+
+  test("is retried every five minutes after ten minutes", async () => {
+    const { clock, reconcile } = await setup(wanted, () => refusal("Forbidden"));
+    await reconcile();
+    clock.advance(599_999);
+    expect(await reconcile()).toEqual({ kind: "requeue-with-backoff" });
+    clock.advance(1);
+    expect(await reconcile()).toEqual({ kind: "requeue-with-backoff", atLeastMs: 250_000 });
+  });
 
   const explanation = "exceeded quota";
   test.for<[string, Error]>([

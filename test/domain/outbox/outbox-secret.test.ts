@@ -119,9 +119,16 @@ describe("a tombstone", () => {
     ["with data", { size: 1 }, false],
     ["with the label of another source", { marks: { labels: { [labels.outboxUid]: "x" } } }, false],
     [
-      "with another annotation",
-      { marks: { annotations: { ...manifest.metadata.annotations, a: "b" } } },
+      "with another annotation of Latchkey",
+      {
+        marks: { annotations: { ...manifest.metadata.annotations, [annotations.copyLabels]: "a" } },
+      },
       false,
+    ],
+    [
+      "with an annotation of a platform, too",
+      { marks: { annotations: { ...manifest.metadata.annotations, "example.com/a": "b" } } },
+      true,
     ],
     ["without its annotations", { marks: { annotations: {} } }, false],
   ])("withdraws its source only %s", ([, changes, wanted]) => {
@@ -141,6 +148,11 @@ describe("an offer is current", () => {
   test.for<[string, Parameters<typeof offeredSecret>[1], boolean]>([
     ["as it was written", {}, true],
     ["at another time", { marks: { annotations: marks({ [annotations.revisedAt]: "x" }) } }, true],
+    [
+      "with a mark of a platform",
+      { marks: { annotations: marks({ "example.com/a": "b" }) } },
+      true,
+    ],
     ["not with other data", { digest: "old" }, false],
     [
       "not with the label of another source",

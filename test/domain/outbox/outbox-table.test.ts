@@ -9,6 +9,7 @@ import {
   outboxSteps,
   toConfirm,
 } from "../../../src/domain/outbox/outbox-table.ts";
+import { intentOf } from "../../../src/domain/plan/repairs.ts";
 import {
   offeredOf,
   offeredSecret,
@@ -89,6 +90,25 @@ describe("the writes for a Secret of an outbox", () => {
       [{ object: { data, metadata: { uid: "uid-outbox", resourceVersion: "7" } } }],
     ]);
     expect(stepsOf({ kind: "missing", offered })[0]?.[0]).not.toHaveProperty("object.metadata.uid");
+  });
+
+  test("are the same wish at another time, so that a repetition waits", () => {
+    const intents = (state: OutboxState, at = revisedAt) =>
+      outboxSteps(state, { revisedAt: at, data }).flat().map(intentOf);
+    const offers: readonly OutboxState[] = [
+      { kind: "missing", offered },
+      { kind: "differs", offered, secret },
+      { kind: "withdrawn", withdrawn, secret },
+    ];
+    for (const state of offers) {
+      expect(intents(state)).toEqual([expect.any(String)]);
+      expect(intents(state, "2026-01-02T00:00:00Z")).toEqual(intents(state));
+    }
+    const narrowed = offeredOf(source, ["pay"]);
+    expect(intents({ kind: "missing", offered: narrowed })).not.toEqual(
+      intents({ kind: "missing", offered }),
+    );
+    expect(intents({ kind: "differs", offered: narrowed, secret })).toEqual([undefined]);
   });
 
   test("delete what was observed", () => {

@@ -106,13 +106,13 @@ describe("the outcome of a source at a target", () => {
     [
       "refused",
       { secret: observedCopy(live, { digest: "old", annotations: rejected }) },
-      'the API server rejected Secret "pay/db": Forbidden: exceeded quota: objects. Raise the limit, or delete objects that count; Latchkey retries within a minute.',
+      'the API server rejected Secret "pay/db": Forbidden: exceeded quota: objects. Raise the limit, or delete objects that count; Latchkey retries at once.',
       "ResourceQuota pay/objects spec.hard = Forbidden: exceeded quota: objects",
     ],
     [
       "refused",
       { secret: observedCopy(live, { digest: "old", annotations: denied }) },
-      'the API server rejected Secret "pay/db": Forbidden: denied by policy. Follow the message; Latchkey retries within a minute.',
+      'the API server rejected Secret "pay/db": Forbidden: denied by policy. Follow the message; Latchkey retries within five minutes.',
       `Secret pay/db ${inNamespace(annotations.syncError)} = Forbidden: denied by policy`,
     ],
     [
