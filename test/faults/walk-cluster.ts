@@ -12,6 +12,7 @@ import {
   firstNamespaces,
   type NamespaceAction,
   namespaceMetadata,
+  platformPolicy,
 } from "./walk-namespaces.ts";
 
 /** An object that is created, or replaced as a whole. */
@@ -37,6 +38,10 @@ export class WalkCluster {
   }
 
   async createNamespaces(): Promise<void> {
+    for (const [plural, body] of Object.entries(platformPolicy))
+      await this.perform({ method: "POST", path: `/apis/${body.apiVersion}/${plural}`, body }, [
+        ...[201, 409],
+      ]);
     for (const { name, wants } of changesTo(this.namespaces)) {
       const metadata = { name: `the-${name}`, ...withoutNulls(namespaceMetadata(wants)) };
       await this.perform({ method: "POST", path: "/api/v1/namespaces", body: { metadata } });

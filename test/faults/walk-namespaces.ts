@@ -12,6 +12,8 @@ export interface NamespaceWants {
   readonly project: string | null;
   readonly sync: string | null;
   readonly syncFrom: string | null;
+  /** Whether {@link platformPolicy} puts its marks on every Secret. */
+  readonly platform: "on" | null;
 }
 
 /** What all namespaces say. */
@@ -26,9 +28,9 @@ export interface NamespaceAction {
 
 /** The initial namespaces. */
 export const firstNamespaces: Namespaces = {
-  home: { project: null, sync: null, syncFrom: null },
-  web: { project: "web", sync: "enabled", syncFrom: null },
-  pay: { project: "pay-eu", sync: "enabled", syncFrom: null },
+  home: { project: null, sync: null, syncFrom: null, platform: null },
+  web: { project: "web", sync: "enabled", syncFrom: null, platform: null },
+  pay: { project: "pay-eu", sync: "enabled", syncFrom: null, platform: null },
 };
 
 /** Changes of a namespace. */
@@ -41,6 +43,7 @@ export const namespaceAction: fc.Arbitrary<NamespaceAction> = fc.record({
     syncFrom: fc.constantFrom(
       ...["the-home", "elsewhere, the-home", "elsewhere", "", null, null, null, null],
     ),
+    platform: fc.constantFrom("on", null, null),
   }),
 });
 
@@ -50,9 +53,52 @@ export function changesTo(namespaces: Namespaces): readonly NamespaceAction[] {
 }
 
 /** Metadata of a namespace with these settings. */
-export function namespaceMetadata({ project, sync, syncFrom }: NamespaceWants) {
+export function namespaceMetadata({ project, sync, syncFrom, platform }: NamespaceWants) {
   return {
-    labels: { [labels.project]: project },
+    labels: { [labels.project]: project, [platformLabel]: platform },
     annotations: { [annotations.sync]: sync, [annotations.syncFrom]: syncFrom },
   };
 }
+
+const platformLabel = "test.example/platform";
+const api = { apiVersion: "admissionregistration.k8s.io/v1" } as const;
+const metadata = { name: "test-platform" } as const;
+
+/** A policy of a platform, and its binding: one fixed label and annotation for every Secret. */
+export const platformPolicy = {
+  mutatingadmissionpolicies: {
+    ...api,
+    kind: "MutatingAdmissionPolicy",
+    metadata,
+    spec: {
+      reinvocationPolicy: "Never",
+      matchConstraints: {
+        namespaceSelector: { matchLabels: { [platformLabel]: "on" } },
+        resourceRules: [
+          {
+            apiGroups: [""],
+            apiVersions: ["v1"],
+            operations: ["CREATE", "UPDATE"],
+            resources: ["secrets"],
+          },
+        ],
+      },
+      mutations: [
+        {
+          patchType: "ApplyConfiguration",
+          applyConfiguration: {
+            expression:
+              'Object{metadata: Object.metadata{labels: {"test.example/cost": "shared"}, ' +
+              'annotations: {"test.example/scanned": "yes"}}}',
+          },
+        },
+      ],
+    },
+  },
+  mutatingadmissionpolicybindings: {
+    ...api,
+    kind: "MutatingAdmissionPolicyBinding",
+    metadata,
+    spec: { policyName: metadata.name },
+  },
+} as const;

@@ -252,10 +252,10 @@ const sharedDelete: fc.Arbitrary<SecretAction> = fc.record({
 
 /** At most one setting of a namespace is not the initial one. */
 const namespaceChange: fc.Arbitrary<SecretAction> = fc
-  .tuple(fc.constantFrom<WalkNamespace[]>("web", "web", "pay"), namespaceAction, fc.nat(3))
+  .tuple(fc.constantFrom<WalkNamespace[]>("web", "web", "pay"), namespaceAction, fc.nat(4))
   .map(([name, { wants }, chance]) => {
-    const { project, sync, syncFrom } = wants;
-    const changed = [{}, { syncFrom }, { project }, { sync }][chance];
+    const { project, sync, syncFrom, platform } = wants;
+    const changed = [{}, { syncFrom }, { project }, { sync }, { platform }][chance];
     return { do: "namespace", name, wants: { ...firstNamespaces[name], ...changed } };
   });
 
