@@ -79,6 +79,20 @@ const sketches: readonly Sketch[] = [
     },
   },
   {
+    name: "a platform that marks Secrets of an outbox",
+    objects: [
+      ...east,
+      source("db", { annotations: toEast }),
+      given("MutatingAdmissionPolicy", "platform"),
+    ],
+    menu: {
+      "name no cluster": annotate("SharedSecret", db, { "sync-to-clusters": null }),
+      "name another project": annotate("SharedSecret", db, { "sync-to-projects": "pay" }),
+      "other data": change("SharedSecret", db, { spec: { data: other } }),
+      "stop it": remove("MutatingAdmissionPolicy", "platform"),
+    },
+  },
+  {
     name: "a withdrawal that is repeated",
     objects: [...east, source("db", { annotations: toEast })],
     menu: {

@@ -273,7 +273,8 @@ function create(
       reason: "AlreadyExists",
       message: `${plural} "${name}" already exists`,
     });
-  const { status: _, ...sent } = object;
+  const { status: _, ...asked } = object;
+  const sent = mutated(server, plural, asked);
   return isDryRun ? { server, outcome: { answer: sent } } : born(server, id, sent);
 }
 
@@ -305,8 +306,18 @@ function written(
   const { plural } = call.resource;
   const problem = problemWith(plural, next) ?? changeProblem(existing, next);
   return problem === undefined
-    ? stored(server, { id, existing, next })
+    ? stored(server, { id, existing, next: mutated(server, plural, next) })
     : refused(server, call, problem);
+}
+
+/** An object with what a policy of a platform adds to every Secret, while there is one. */
+function mutated({ objects }: Server, plural: string, object: Raw): Raw {
+  const isMutated = plural === "secrets" && objects.has("mutatingadmissionpolicies/platform");
+  if (!isMutated) return object;
+  const { metadata } = object;
+  const labels = { ...metadata.labels, "example.com/cost": "shared" };
+  const annotations = { ...metadata.annotations, "example.com/scanned": "yes" };
+  return { ...object, metadata: { ...metadata, labels, annotations } };
 }
 
 /** Stores a changed object; removes it if it was deleted and its last finalizer is gone. */

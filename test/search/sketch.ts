@@ -50,6 +50,7 @@ const plurals = {
   Role: "roles",
   ResourceQuota: "resourcequotas",
   ConfigMap: "configmaps",
+  MutatingAdmissionPolicy: "mutatingadmissionpolicies",
   OwnedAccessKey: "ownedaccesskeys",
   DirectClusterEndpointToken: "directclusterendpointtokens",
 } as const;

@@ -265,6 +265,18 @@ const ofSync: readonly Sketch[] = [
     mostFaults: 1,
   },
   {
+    name: "a platform that marks every Secret",
+    objects: [home, web, source("db"), given("MutatingAdmissionPolicy", "platform"), asking("db")],
+    menu: {
+      "stop it": remove("MutatingAdmissionPolicy", "platform"),
+      "start it again": create("MutatingAdmissionPolicy", "platform"),
+      "other data": change("SharedSecret", db, { spec: { data: other } }),
+      edit: change("Secret", "web/db", { data: other }),
+      withdraw: annotate("SharedSecret", db, { "sync-to-projects": "pay" }),
+      delete: remove("SharedSecret", db),
+    },
+  },
+  {
     name: "a restore of a deleted source",
     objects: [home, web, source("db"), asking("db")],
     menu: {
