@@ -9,7 +9,7 @@ import { mayBeDerived, sourceUidOf } from "../domain/shared-secret/derived-role.
 import type { Source } from "../domain/sync/copy.ts";
 import { Enqueuer } from "./enqueuer.ts";
 import type { LeaderState } from "./memory.ts";
-import type { KeyQueue } from "./queues.ts";
+import type { KeyQueue, QueueName } from "./queues.ts";
 import { pendingRevocations } from "./revocations.ts";
 import { indexes } from "./stores.ts";
 
@@ -131,12 +131,14 @@ export class CentralEnqueuer extends Enqueuer<LeaderState> {
       for (const key of store.namesIn(indexes.requester)) yield { queue: this.queues.grant, key };
   }
 
-  /** Forgets an object that no longer exists. */
+  /** Forgets an object that no longer exists; another one of its name has not failed. */
   forgetDeleted(
+    queue: QueueName,
     before: { readonly metadata: Metadata } | undefined,
     after: { readonly metadata: Metadata } | undefined,
   ): void {
-    if (before === undefined || after !== undefined) return;
+    if (before === undefined || before.metadata.uid === after?.metadata.uid) return;
+    this.memory.failures[queue].delete(keyOf(before.metadata));
     this.memory.deletions.delete(before.metadata.uid);
     this.memory.waitingSince.delete(before.metadata.uid);
     this.memory.agents.stated.delete(before.metadata.uid);

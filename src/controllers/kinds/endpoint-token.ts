@@ -47,7 +47,7 @@ export function endpointTokenKind(): WatchedKind<EndpointToken, World> {
     indexers: { ...requesterIndexers, [indexes.uid]: ({ metadata }) => [metadata.uid] },
     enqueue({ key, before, after }, enqueuer) {
       enqueuer.queues.token.add(key, "high");
-      enqueuer.forgetDeleted(before, after);
+      enqueuer.forgetDeleted("token", before, after);
       if (before !== undefined && after === undefined) noteVanished(before, enqueuer);
       enqueuer.grantsOf(before, after);
     },

@@ -5,6 +5,7 @@ import { parseLatchkeyMetadata } from "../../api/parse.ts";
 import { parseResourceQuota, type ObservedResourceQuota } from "../../api/resource-quota.ts";
 import { resources } from "../../api/resources.ts";
 import { isSame } from "../../domain/plan/merge-patch.ts";
+import { forgetRepairsIn } from "../../domain/plan/repairs.ts";
 import { quotaRelief, type QuotaRelief } from "../../domain/sync/quota-relief.ts";
 import { syncIndexers, syncIndexes } from "../../domain/sync/sync-objects.ts";
 import {
@@ -37,6 +38,7 @@ function enqueue({ before, after }: Change<Metadata>, enqueuer: Enqueuer): void 
   // Policies, Pod Security and webhooks select namespaces by labels, of which the store only keeps
   // Latchkey's own, so any change may end the cause of a rejection.
   if (before !== undefined && after !== undefined) retryRefused(name, enqueuer);
+  if (before !== undefined && before.uid !== after?.uid) forget(name, enqueuer);
   if (!concernsSync(before, after)) return;
   const states = [before, after].filter((namespace) => namespace !== undefined);
   for (const source of stores.sharedSecrets.values()) {
@@ -50,6 +52,16 @@ function enqueue({ before, after }: Change<Metadata>, enqueuer: Enqueuer): void 
     queues.sharedSecret.add(keyOf(secret.metadata), "high");
   for (const store of [stores.copies, stores.placeholders, stores.unmanagedSecrets]) {
     for (const key of store.keysBy(syncIndexes.namespace, name)) queues.copy.add(key, "high");
+  }
+}
+
+/** What was contested in a namespace that is gone is not so in the next one of its name. */
+function forget(namespace: string, { memory }: SyncState): void {
+  forgetRepairsIn(namespace, memory.repairs);
+  const failures = memory.failures.copy;
+  for (const target of memory.failedTargets.get(namespace) ?? []) {
+    const { contestedUntil: _, ...history } = failures.get(target) ?? {};
+    if ("since" in history) failures.set(target, history);
   }
 }
 

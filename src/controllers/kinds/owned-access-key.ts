@@ -67,7 +67,7 @@ function enqueue(change: Change<ObservedAccessKey>, enqueuer: CentralEnqueuer): 
   const { key, before, after } = change;
   // Recording an expiry must not delay keys that expire now.
   queues.key.add(key, after !== undefined && isEndUnrecorded(after) ? "normal" : "high");
-  enqueuer.forgetDeleted(before, after);
+  enqueuer.forgetDeleted("key", before, after);
   for (const index of valuesOf(change, ({ keyDigest }) => keyDigest && keyIndexOf(keyDigest))) {
     for (const sameIndex of stores.keys.keysBy(keyIndexes.keyIndex, index))
       queues.key.add(sameIndex, "high");

@@ -43,7 +43,7 @@ export function sharedSecretKind(context: KindContext): WatchedKind<Source, Worl
     ...kind,
     indexers: { ...kind.indexers, ...outboxSourceIndexers },
     enqueue(change, enqueuer) {
-      enqueuer.forgetDeleted(change.before?.secret, change.after?.secret);
+      enqueuer.forgetDeleted("sharedSecret", change.before?.secret, change.after?.secret);
       kind.enqueue(change, enqueuer);
       enqueueOutboxes(change, enqueuer);
     },

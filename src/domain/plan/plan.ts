@@ -31,7 +31,7 @@ export type Write =
   | ({
       readonly do: "patch";
       readonly resource: Resource;
-      readonly ref: ObjectRef;
+      readonly ref: ObjectRef & { readonly uid?: string };
       readonly subresource?: "status";
       /** The whole of what the body, a difference, leads to. */
       readonly wanted?: Readonly<Record<string, unknown>>;

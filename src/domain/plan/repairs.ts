@@ -51,8 +51,9 @@ export function dueAt(before: Repair | undefined, intent: string | undefined): n
 /**
  * What a write wants, as a text that is the same for writes that want the same. Of labels,
  * annotations and finalizers, those that Latchkey decides count; of times, none: what undoes a
- * write may change the rest each time. Undefined for what never waits: a delete, what takes back
- * data or rights, secret data without a digest, an Event, and a dry run.
+ * write may change the rest each time. An object that a user creates again is another one, by its
+ * uid; what Latchkey creates again is not. Undefined for what never waits: a delete, what takes
+ * back data or rights, secret data without a digest, an Event, and a dry run.
  */
 export function intentOf(write: Write): string | undefined {
   switch (write.do) {
@@ -63,18 +64,25 @@ export function intentOf(write: Write): string | undefined {
       if (write.isRemoval === true || (dataDigest === undefined && hasSecretData(object)))
         return undefined;
       const { metadata, ...content } = object;
-      return digestOf({ ...content, dataDigest, marks: decidedMarks(metadata) });
+      const uid = isFilled(metadata) ? metadata.uid : undefined;
+      return digestOf({ ...content, uid, dataDigest, marks: decidedMarks(metadata) });
     }
     case "patch": {
       if (write.isRemoval === true) return undefined;
       const { metadata, ...content } = write.body;
-      return digestOf({ ...content, ...write.wanted, marks: decidedMarks(metadata) });
+      const { uid } = write.ref;
+      return digestOf({ ...content, ...write.wanted, uid, marks: decidedMarks(metadata) });
     }
     case "delete":
     case "dry-run-create":
     case "record-event":
       return undefined;
   }
+}
+
+/** Whether a Secret is a placeholder, which only users create. */
+function isFilled(metadata: Manifest["metadata"]): boolean {
+  return stringMapAt(metadata, "annotations")[annotations.filled] !== undefined;
 }
 
 function hasSecretData(object: Manifest): boolean {
@@ -159,6 +167,11 @@ export function withoutHeld(
   const steps = plan.steps.map((step) => step.filter(isLeft));
   const until = Math.min(...waiting.map(dueOf));
   return { plan: { ...plan, steps }, held: { until, write } };
+}
+
+/** Forgets the writes in a namespace that is gone: the next one of its name has none yet. */
+export function forgetRepairsIn(namespace: string, repairs: Map<string, Repair>): void {
+  for (const slot of repairs.keys()) if (slot.includes(`/${namespace}/`)) repairs.delete(slot);
 }
 
 /** A write to an object. */

@@ -3,6 +3,7 @@ import { annotations, cleanupFinalizer, labels } from "../../../src/api/names.ts
 import { recordAt } from "../../../src/api/parse.ts";
 import { endFailure, noteFailure } from "../../../src/controllers/failures.ts";
 import { copyReconciler } from "../../../src/controllers/kinds/copy.ts";
+import { sharedSecretReconciler } from "../../../src/controllers/kinds/shared-secret.ts";
 import { requesterHash } from "../../../src/domain/grants/granted-names.ts";
 import {
   projectNamespace,
@@ -78,6 +79,14 @@ describe("a SharedSecret", () => {
     ]);
   });
 
+  test("has not failed because the former one of its name has", async () => {
+    const { deleted, world } = await setup({ namespaces: [pay], sharedsecrets: [db] });
+    const failure = { kind: "refused", reason: "Contested", message: "no" } as const;
+    noteFailure(sharedSecretReconciler, "team/db", failure, world, 600_000);
+    deleted("sharedsecrets", db);
+    expect(world.memory.failures.sharedSecret.size).toBe(0);
+  });
+
   test("enqueues its targets and conflicting sources when it is being deleted or gone", async () => {
     const conflicting = rawSharedSecret("other", copiedAs("db"));
     const { modified, enqueued } = await setup({
@@ -127,6 +136,21 @@ describe("a namespace", () => {
       "sharedSecret team/db in 100 ms",
       "sharedSecret team/ops in 100 ms",
     ]);
+  });
+
+  test("is not contested because the former one of its name was", async () => {
+    const { deleted, world } = await setup({ ...inside, namespaces: [pay] });
+    const { memory } = world;
+    const last = { intent: "same", repairs: 9, at: 0 };
+    for (const at of ["pay/db", "web/db"]) {
+      memory.repairs.set(` secrets/${at}`, last);
+      const failure = { kind: "refused", reason: "Contested", message: "no" } as const;
+      noteFailure(copyReconciler, at, failure, world, 600_000);
+    }
+    deleted("namespaces", pay);
+    expect([...memory.repairs.keys()]).toEqual([" secrets/web/db"]);
+    for (const at of ["pay/db", "web/db"]) endFailure(copyReconciler, at, world);
+    expect([...memory.failures.copy.keys()]).toEqual(["web/db"]);
   });
 
   test("enqueues nothing for other changes", async () => {

@@ -5,6 +5,7 @@ import { SecretText } from "../../../src/api/secret-text.ts";
 import { nothingToDo, type Plan, type Write } from "../../../src/domain/plan/plan.ts";
 import {
   dueAt,
+  forgetRepairsIn,
   intentOf,
   recordRepair,
   type Repair,
@@ -93,6 +94,20 @@ describe("two writes want", () => {
     expect(intents(held(), held("example.com/x"))).toBe(1);
   });
 
+  test("something else of an object that a user creates again", () => {
+    const patch = (uid: string): Write => ({
+      do: "patch",
+      resource: resources.ownedAccessKeys,
+      ref: { name: "ci", uid },
+      body: { metadata: { resourceVersion: "1", finalizers: [] } },
+    });
+    expect(intents(patch("one"), patch("one"), patch("two"))).toBe(2);
+    const filled = { annotations: { [annotations.filled]: "true" } };
+    expect(
+      intents(secret({}, { ...filled, uid: "one" }), secret({}, { ...filled, uid: "two" })),
+    ).toBe(2);
+  });
+
   test("something else with other data, type, marks or copied labels", () => {
     const copied = { [annotations.copiedLabels]: "example.com/a" };
     expect(
@@ -106,6 +121,14 @@ describe("two writes want", () => {
       ),
     ).toBe(6);
   });
+});
+
+test("the writes in a namespace that is gone are forgotten, and no others", () => {
+  const writes = [secret({}), secret({}, { namespace: "pay" }), secret({}, { name: "web" })];
+  const last = { intent: "same", repairs: 9, at: 0 };
+  const repairs = new Map(writes.map((write) => [slotOf(write), last]));
+  forgetRepairsIn("web", repairs);
+  expect([...repairs.keys()]).toEqual([" secrets/pay/db"]);
 });
 
 test("secret data is distinguished by its digest, and never waits without one", () => {
