@@ -3,6 +3,7 @@ import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 /** The fields of an audit.k8s.io/v1 Event at level Metadata that tests use. */
 export interface AuditRecord {
   stage: string;
+  requestReceivedTimestamp: string;
   verb: string;
   requestURI: string;
   user: { username: string };

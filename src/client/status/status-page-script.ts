@@ -138,8 +138,9 @@ function card(value, label, kind) {
 }
 
 function drawCards({ sharedSecrets, keys, tokens, clusters, policies }) {
-  const targets = ["synced", "conflict", "failed", "pending"].map((state) =>
+  const counted = ["synced", "conflict", "failed", "pending", "unremoved"].map((state) =>
     [state, sharedSecrets.reduce((sum, source) => sum + source.targets[state], 0)]);
+  const targets = counted.filter(([state, count]) => state !== "unremoved" || count > 0);
   const all = [sharedSecrets, keys, tokens, clusters, policies];
   const ill = all.flat().filter(isProblem).length;
   byId("cards").replaceChildren(
@@ -148,7 +149,7 @@ function drawCards({ sharedSecrets, keys, tokens, clusters, policies }) {
     card(String(keys.length), "keys expire soon or are not ready", ""),
     card(String(tokens.length), "direct tokens", ""),
     ...targets.map(([state, count]) => card(String(count), "targets " + state,
-      count > 0 && ["conflict", "failed"].includes(state) ? "bad" : "")));
+      count > 0 && ["conflict", "failed", "unremoved"].includes(state) ? "bad" : "")));
   document.title = (ill === 0 ? "" : "(" + ill + ") ") + "Latchkey status";
 }
 

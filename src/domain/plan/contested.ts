@@ -46,7 +46,8 @@ type FoundObject =
 
 /** Why a write does not stay; contains no value. */
 export function contestedCause(found: FoundObject): string {
-  if (found.kind !== "there") return "it is deleted again and again";
+  if (found.kind === "gone") return "it is deleted again and again";
+  if (found.kind === "unknown") return "it is changed or deleted again and again";
   const [last] = found.managers
     .filter(({ name }) => !ownManagers.includes(name))
     .toSorted((one, other) => other.time.localeCompare(one.time));

@@ -39,6 +39,7 @@ describe("the cause", () => {
 
   test("is a deletion where the object is gone", () => {
     expect(contestedCause({ kind: "gone" })).toBe("it is deleted again and again");
+    expect(contestedCause({ kind: "unknown" })).toBe("it is changed or deleted again and again");
   });
 });
 
