@@ -154,7 +154,7 @@ export function copyReconcilerWith(writes: () => TargetWrites): Reconciler {
 const reconciler: Omit<Reconciler, "decide" | "report"> = {
   queue: "copy",
   workers: ({ writers }) => writers,
-  judge: (failed, _, { clock }) => targetFailure(failed, clock.now()),
+  judge: targetFailure,
   reported(key, reported, { enqueuer, log, memory }) {
     indexTarget(key, reported, memory);
     if (reported !== undefined)

@@ -160,9 +160,9 @@ export const outboxReconciler: Reconciler<World> = {
   },
 };
 
-function judge(failed: FailedRequest, key: Key, { stores, clock }: World): FailureVerdict {
+function judge(failed: FailedRequest, key: Key, { stores }: World): FailureVerdict {
   const isTaken = failed.isWrite && failed.code === "AlreadyExists" && !stores.outboxes.has(key);
-  if (!isTaken) return targetFailure(failed, clock.now());
+  if (!isTaken) return targetFailure(failed);
   // It was read after the write, and it has another type.
   const fact = `Secret ${JSON.stringify(key)} already exists and is not managed by Latchkey`;
   const message = `${fact}; delete it`;

@@ -55,24 +55,19 @@ export function accessFailure(failed: FailedRequest): FailureVerdict {
   return temporaryFailure(failed);
 }
 
-const askAgainMs = 5_000;
-
-/**
- * A failure at a target: a rejection requires a change there; `now` in milliseconds since the
- * epoch.
- */
-export function targetFailure(failed: FailedRequest, now: number): FailureVerdict {
+/** A failure at a target: a rejection requires a change there. */
+export function targetFailure(failed: FailedRequest): FailureVerdict {
   const { code, reason, message, isRefusal, isRejection, isNamespaceGone, isWrite } = failed;
   if (!isWrite) return { failure: { kind: "failed", reason, message } };
-  // The conflicting Secret was read; if that failed, the requeue reads it.
-  if (code === "AlreadyExists") return { result: { kind: "requeue-at", at: now + askAgainMs } };
   // The namespace's own event enqueues the target.
   if (isNamespaceGone) return { isOver: true, result: { kind: "done" } };
   // A failing webhook causes a 500 each time; other server errors are transient.
   const isLasting = isRefusal || code === "ServerError" || code === "Contested";
   const kind = isLasting ? "refused" : "failed";
+  // The Secret in the way was read; one that is being deleted may stay for ever.
+  const isInTheWay = code === "AlreadyExists";
   return {
     failure: { kind, reason, message },
-    ...(isRejection ? { result: { kind: "requeue-with-backoff" } } : {}),
+    ...(isRejection || isInTheWay ? { result: { kind: "requeue-with-backoff" } } : {}),
   };
 }

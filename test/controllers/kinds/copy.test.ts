@@ -247,11 +247,14 @@ describe("a copy without permission that the API server does not delete", () => 
 
 describe("a rejected write", () => {
   test("is requeued if the name exists, and the existing Secret is read", async () => {
-    const { clock, refreshed, failures, reconcile } = await setup(wanted, () =>
-      refusal("AlreadyExists"),
+    const { clock, refreshed, failure, reconcile } = await setup(wanted, () =>
+      refusal("AlreadyExists", { explanation: "object is being deleted" }),
     );
-    expect(await reconcile()).toEqual({ kind: "requeue-at", at: clock.now() + 5000 });
-    expect([refreshed, failures.size]).toEqual([["secrets pay/db"], 0]);
+    expect(await reconcile()).toEqual({ kind: "requeue-with-backoff" });
+    expect([refreshed, failure()]).toEqual([["secrets pay/db"], undefined]);
+    clock.advance(30_000);
+    await reconcile();
+    expect(failure()).toBe("AlreadyExists object is being deleted");
   });
 
   test.for<[string, Error]>([

@@ -58,9 +58,9 @@ describe("a failure at a target", () => {
   test.for<[string, Partial<FailedRequest>, object]>([
     ["of a read is temporary", { ...rejection, isWrite: false }, { ...unread }],
     [
-      "of an existing name is no failure: the Secret is read",
+      "of an existing name is temporary: the Secret is read, and may be one that stays in deletion",
       { code: "AlreadyExists" },
-      { result: { kind: "requeue-at", at: 5_001 } },
+      { ...unread, ...retried },
     ],
     ["in a namespace that is gone is over", { isNamespaceGone: true }, over],
     [
@@ -72,6 +72,6 @@ describe("a failure at a target", () => {
     ["that a webhook may cause is an error, too", { code: "ServerError" }, { ...refused }],
     ["that may end is temporary", {}, { ...unread }],
   ])("%s", ([, changes, verdict]) => {
-    expect(targetFailure({ ...failed, ...changes }, 1)).toEqual(verdict);
+    expect(targetFailure({ ...failed, ...changes })).toEqual(verdict);
   });
 });
