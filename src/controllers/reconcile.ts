@@ -64,6 +64,8 @@ export interface ReconcileAttempt {
   open: number;
   /** resourceVersions from the responses to earlier steps of this plan; later steps use them. */
   readonly written: Map<Key, string>;
+  /** Whether a write has changed nothing, because the API server undoes it. */
+  isUndone: boolean;
   /** How the attempt ends after its report. */
   verdict: End;
   /** Undefined while requests are in flight. */
@@ -128,6 +130,7 @@ export function beginAttempt<W extends SyncWorld>(
     slots: [],
     open: 0,
     written: new Map(),
+    isUndone: false,
     verdict: { result: nothingToDo.result },
     end: undefined,
   };
@@ -236,7 +239,9 @@ function beginStep<W extends SyncWorld>(
   if (attempt.held !== undefined) return contest(attempt, attempt.held, context);
   if (plan.log !== undefined) world.log[plan.log.level](plan.log.fields, plan.log.message);
   endFailure(reconciler, attempt.key, world);
-  finish(attempt, plan.result, context);
+  // No event follows; the same write again is a repair, which waits and is reported.
+  const again = { kind: "requeue-at", at: world.clock.now() } as const;
+  finish(attempt, attempt.isUndone ? again : plan.result, context);
 }
 
 function finish<W extends SyncWorld>(
@@ -345,12 +350,13 @@ function isStoredDoubtful(write: Write, error: unknown): write is StoredWrite {
 }
 
 function recordResponse<W extends SyncWorld>(
-  { written, plan }: ReconcileAttempt,
+  attempt: ReconcileAttempt,
   write: Write,
   response: unknown,
   { world }: ReconcileContext<W>,
 ): void {
   if (write.do === "dry-run-create" || write.do === "record-event") return;
+  const { written, plan } = attempt;
   noteRepair(write, plan, world);
   switch (write.do) {
     case "delete":
@@ -363,9 +369,16 @@ function recordResponse<W extends SyncWorld>(
     case "patch": {
       const resourceVersion = stringAt(recordAt(response, "metadata"), "resourceVersion");
       if (resourceVersion !== undefined) written.set(objectOf(write), resourceVersion);
+      attempt.isUndone ||= resourceVersion !== undefined && resourceVersion === versionOf(write);
       world.recordWrite(write.resource, response);
     }
   }
+}
+
+/** The resourceVersion that a write was decided on. */
+function versionOf(write: StoredWrite): string | undefined {
+  if (write.do === "replace") return write.object.metadata.resourceVersion;
+  return write.do === "patch" ? write.body.metadata.resourceVersion : undefined;
 }
 
 /** Writes of the last ten minutes that are remembered at most. */

@@ -146,6 +146,21 @@ describe("a plan", () => {
     expect(versions).toEqual(["1", "5", "1", "5", "5"]);
   });
 
+  test.for([
+    ["replace", replace("a")],
+    ["patch", patch("a")],
+  ] as const)("is decided again if a %s changes nothing: no event follows", async ([, write]) => {
+    const version = (resourceVersion: string) => () => ({
+      response: { metadata: { resourceVersion } },
+    });
+    const undone = await attempted(planOf([write]), version("1"));
+    expect(undone.attempt.end).toEqual({
+      result: { kind: "requeue-at", at: undone.world.clock.now() },
+    });
+    const stored = await attempted(planOf([write]), version("2"));
+    expect(stored.attempt.end).toEqual({ result: { kind: "done" } });
+  });
+
   test("is logged once its writes have succeeded", async () => {
     const log = { level: "warn", fields: { a: 1 }, message: "said" } as const;
     const plan = { ...planOf([create("a")]), log };

@@ -138,5 +138,7 @@ export async function fakeWorldOf<W extends SyncWorld>(
 }
 
 function accepted({ verb, ref }: Request): unknown {
-  return verb === "create" || verb === "replace" || verb === "patch" ? rawObject({ ...ref }) : {};
+  if (verb !== "create" && verb !== "replace" && verb !== "patch") return {};
+  const { resourceVersion: _, ...kept }: { readonly resourceVersion?: string } & ObjectRef = ref;
+  return rawObject(kept);
 }
