@@ -9,6 +9,7 @@ import {
   type Held,
   intentOf,
   objectOf,
+  overwrittenBy,
   quietMs,
   recordRepair,
   refOfWrite,
@@ -396,6 +397,7 @@ function noteRepair(
   const [intent, slot, now] = [intentOf(write), slotOf(write), clock.monotonic()];
   const before = repairs.get(slot);
   const isCreated = plan.steps.flat().some((one) => one.do === "create" && slotOf(one) === slot);
+  repairs.delete(overwrittenBy(write) ?? "");
   if (intent !== undefined || !isCreated) repairs.delete(slot);
   if (intent !== undefined) repairs.set(slot, recordRepair(before, intent, now));
   for (const [oldest, { at }] of repairs) {

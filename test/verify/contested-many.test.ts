@@ -136,6 +136,7 @@ describe.skipIf(!hasDedicatedClusters)("beside a thousand contested copies", () 
         times[how].push(performance.now() - began);
       }
     }
+    expect([times.deleted.length, times.changed.length]).toEqual([rounds, rounds]);
     for (const [how, all] of Object.entries(times))
       process.stdout.write(`a ${how} copy is right after ${Math.round(median(all))} ms\n`);
   });

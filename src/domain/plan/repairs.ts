@@ -183,8 +183,20 @@ function isStored(write: Write): write is StoredWrite {
 
 /** The part of an object that a write is for. */
 export function slotOf(write: StoredWrite): string {
-  const part = write.do === "patch" ? (write.subresource ?? "metadata") : "";
-  return `${part} ${objectOf(write)}`;
+  return `${partOf(write)} ${objectOf(write)}`;
+}
+
+function partOf(write: StoredWrite): string {
+  if (write.do !== "patch") return "";
+  const marks = recordAt(write.body.metadata, "annotations");
+  return write.subresource ?? (Object.hasOwn(marks, annotations.syncError) ? "error" : "metadata");
+}
+
+/** The part of its object that Latchkey overwrites by a write, so that it is not somebody else. */
+export function overwrittenBy(write: StoredWrite): string | undefined {
+  const part = partOf(write);
+  if (part === "error") return ` ${objectOf(write)}`;
+  return part === "" ? `error ${objectOf(write)}` : undefined;
 }
 
 /** The object of a write. */

@@ -87,6 +87,35 @@ describe("a reconcile of a target", () => {
   });
 });
 
+test("a source that is misspelt and corrected again and again is not contested", async () => {
+  const { client, failure, listWatch, reconcile } = await setup({
+    ...wanted,
+    secrets: [rawCopy("db", "pay")],
+  });
+  const misspelt = { [annotations.syncToProjects]: "web", [annotations.disableSync]: "maybe" };
+  const withError = {
+    annotations: {
+      [annotations.copyOf]: "team/db -> pay/db",
+      [annotations.syncError]: "management.service/disable-sync: no",
+    },
+  };
+  for (let round = 0; round < 8; round += 1) {
+    listWatch.emit(
+      "sharedsecrets",
+      "MODIFIED",
+      rawSharedSecret("db", { metadata: { annotations: misspelt } }),
+    );
+    listWatch.emit("secrets", "MODIFIED", rawCopy("db", "pay"));
+    expect(await reconcile()).toEqual({ kind: "done" });
+    listWatch.emit("sharedsecrets", "MODIFIED", rawSharedSecret("db"));
+    listWatch.emit("secrets", "MODIFIED", rawCopy("db", "pay", { metadata: withError }));
+    expect(await reconcile()).toEqual({ kind: "done" });
+  }
+  expect(client.lines.filter((line) => line.startsWith("patch"))).toHaveLength(8);
+  expect(client.lines.filter((line) => line.startsWith("replace"))).toHaveLength(8);
+  expect(failure()).toBeUndefined();
+});
+
 describe("a source whose data is too large for the cache", () => {
   const big = { password: "Y2FuYXJ5".repeat(2_000) };
   const bigger = { password: "b3RoZXI=".repeat(2_000) };

@@ -7,6 +7,7 @@ import {
   dueAt,
   forgetRepairsIn,
   intentOf,
+  overwrittenBy,
   recordRepair,
   type Repair,
   slotOf,
@@ -121,6 +122,19 @@ describe("two writes want", () => {
       ),
     ).toBe(6);
   });
+});
+
+test("an error at a Secret and the write of the whole Secret overwrite each other", () => {
+  const error: Write = {
+    do: "patch",
+    resource: resources.secrets,
+    ref: { namespace: "web", name: "db" },
+    body: { metadata: { resourceVersion: "1", annotations: { [annotations.syncError]: "no" } } },
+  };
+  const label: Write = { ...error, body: { metadata: { resourceVersion: "1", labels: {} } } };
+  expect(overwrittenBy(error)).toBe(slotOf(secret({})));
+  expect(overwrittenBy(secret({}))).toBe(slotOf(error));
+  expect(overwrittenBy(label)).toBeUndefined();
 });
 
 test("the writes in a namespace that is gone are forgotten, and no others", () => {
