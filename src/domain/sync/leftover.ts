@@ -1,4 +1,5 @@
 import type { ReasonAndMessage } from "../../api/report.ts";
+import { contestedReason } from "../plan/contested.ts";
 import { quoted } from "../report-object.ts";
 import { copiedSource, type TargetSecret } from "./copy.ts";
 
@@ -23,12 +24,16 @@ export function leftoverText(
   const named = finalizers.slice(0, mostNamed).map(quoted);
   const more = finalizers.length - named.length;
   const list = [...named, ...(more > 0 ? [`${more} more`] : [])].join(", ");
-  const refused = failure === undefined ? "" : `${failure.reason}: ${failure.message}`;
   const obstacles = [
     ...(isHeld ? [`finalizers of others keep the Secret: ${list}`] : []),
-    ...(failure === undefined ? [] : [`the API server rejected its removal: ${refused}`]),
+    ...(failure === undefined ? [] : [failureText(failure)]),
   ].join("; ");
   return `${stateOf(copy)}; ${obstacles}`;
+}
+
+function failureText({ reason, message }: ReasonAndMessage): string {
+  if (reason === contestedReason) return message;
+  return `the API server rejected its removal: ${reason}: ${message}`;
 }
 
 function stateOf(copy: TargetSecret): string {

@@ -44,6 +44,13 @@ describe("a Secret whose data may not stay", () => {
         'finalizers of others keep the Secret: "example.com/hold"',
     ],
     [
+      "that another controller fills again",
+      kept(held),
+      { reason: "Contested", message: "it does not stay" },
+      "the data is still there; " +
+        'finalizers of others keep the Secret: "example.com/hold"; it does not stay',
+    ],
+    [
       "that is immutable",
       kept(held, { immutable: true }),
       undefined,
