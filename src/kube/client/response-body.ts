@@ -105,7 +105,7 @@ function sentenceOf({ method, body }: ApiRequest, status: unknown): string {
   const message = stringAt(status, "message") ?? "no explanation";
   if (method !== "PATCH" && method !== "DELETE") return redact(message, body);
   const [, named = stringAt(status, "reason")] =
-    byPolicy.exec(message) ?? byWebhook.exec(message) ?? [];
+    byWebhook.exec(message) ?? byPolicy.exec(message) ?? [];
   return named ?? "no explanation";
 }
 

@@ -155,6 +155,7 @@ describe("an error response", () => {
     [`${policy}: canary`, policy],
     [`secrets "db" is forbidden: ${policy}: canary`, policy],
     [`${webhook}: canary`, webhook],
+    [`${webhook}: ${policy.replace("freeze", "canary")}: canary`, webhook],
     [`canary ${webhook}: canary`, "Invalid"],
     [`canary: canary: ${policy}: canary`, "Invalid"],
     [`${policy.replace("freeze", "canary canary")}: canary`, "Invalid"],
