@@ -181,11 +181,10 @@ function endStep<W extends SyncWorld>(
   const failed = attempt.slots.find(({ error }) => error !== undefined);
   if (attempt.phase === "asking" && failed === undefined) return decide(attempt, context);
   if (failed === undefined) return beginStep(attempt, attempt.step + 1, context);
-  const { error } = failed;
-  const isDelete = failed.request.do === "delete";
+  const { error, request } = failed;
   // Where a report deletes, what is not deleted is reported once more.
-  if (attempt.phase !== "reporting" || (isDelete && isKubeError(error)))
-    return fail(attempt, { error, isDelete }, context);
+  if (attempt.phase !== "reporting" || (request.do === "delete" && isKubeError(error)))
+    return fail(attempt, { error, request }, context);
   // The report may fail for the same reason; the next attempt reports again.
   attempt.end = isKubeError(error) ? attempt.verdict : { error };
 }
@@ -240,8 +239,9 @@ function beginStep<W extends SyncWorld>(
   if (attempt.held !== undefined) return contest(attempt, attempt.held, context);
   if (plan.log !== undefined) world.log[plan.log.level](plan.log.fields, plan.log.message);
   endFailure(reconciler, attempt.key, world);
-  // No event follows; the same write again is a repair, which waits and is reported.
-  const again = { kind: "requeue-at", at: world.clock.now() } as const;
+  // No event follows. The same write again is a repair; one that never waits is not repeated faster
+  // than a failure.
+  const again = { kind: "requeue-with-backoff" } as const;
   finish(attempt, attempt.isUndone ? again : plan.result, context);
 }
 
@@ -257,7 +257,7 @@ function finish<W extends SyncWorld>(
 /** Records the failure of a request, and reports it in the status if that is due. */
 function fail<W extends SyncWorld>(
   attempt: ReconcileAttempt,
-  { error, isDelete }: { readonly error: unknown; readonly isDelete: boolean },
+  { error, request }: { readonly error: unknown; readonly request: Request },
   context: ReconcileContext<W>,
 ): void {
   attempt.verdict = { error };
@@ -267,7 +267,7 @@ function fail<W extends SyncWorld>(
     return;
   }
   const failed = failedRequest(error, attempt.phase !== "asking");
-  note(attempt, { failed, isDelete }, context);
+  note(attempt, { failed, request }, context);
 }
 
 /** Records a failure, until `contestedUntil` whatever succeeds, and reports it if that is due. */
@@ -275,16 +275,17 @@ function note<W extends SyncWorld>(
   attempt: ReconcileAttempt,
   {
     failed,
-    isDelete = false,
+    request,
     contestedUntil,
   }: {
     readonly failed: FailedRequest;
-    readonly isDelete?: boolean;
+    readonly request?: Request;
     readonly contestedUntil?: number;
   },
   { reconciler, world }: ReconcileContext<W>,
 ): void {
   const { key, answers } = attempt;
+  const isDelete = request?.do === "delete";
   const { failure, isOver, result } =
     reconciler.judge?.(failed, key, world) ?? temporaryFailure(failed);
   if (isOver === true) endFailure(reconciler, key, world);
@@ -292,8 +293,9 @@ function note<W extends SyncWorld>(
   if (result !== undefined) {
     reconciler.ended?.(key, world, answers);
     const history = world.memory.failures[reconciler.queue].get(key);
-    // What takes data back is tried as often as ever.
-    const isPaced = result.kind === "requeue-with-backoff" && history !== undefined && !isDelete;
+    // What takes data or rights back is tried as often as ever.
+    const takesBack = isDelete || (request !== undefined && isRemoving(request));
+    const isPaced = result.kind === "requeue-with-backoff" && history !== undefined && !takesBack;
     const paced = isPaced && {
       ...result,
       atLeastMs: leastPauseMs(history, world.clock.monotonic()),
@@ -311,6 +313,10 @@ function note<W extends SyncWorld>(
     world.clock.monotonic(),
   ).plan;
   beginStep(attempt, 0, { reconciler, world });
+}
+
+function isRemoving(request: Request): boolean {
+  return "isRemoval" in request && request.isRemoval === true;
 }
 
 /** The question who undoes the write that waits, unless it is known. */
@@ -397,7 +403,8 @@ function noteRepair(
   const [intent, slot, now] = [intentOf(write), slotOf(write), clock.monotonic()];
   const before = repairs.get(slot);
   const isCreated = plan.steps.flat().some((one) => one.do === "create" && slotOf(one) === slot);
-  repairs.delete(overwrittenBy(write) ?? "");
+  const overwritten = overwrittenBy(write);
+  if (overwritten !== undefined) repairs.delete(overwritten);
   if (intent !== undefined || !isCreated) repairs.delete(slot);
   if (intent !== undefined) repairs.set(slot, recordRepair(before, intent, now));
   for (const [oldest, { at }] of repairs) {

@@ -154,9 +154,7 @@ describe("a plan", () => {
       response: { metadata: { resourceVersion } },
     });
     const undone = await attempted(planOf([write]), version("1"));
-    expect(undone.attempt.end).toEqual({
-      result: { kind: "requeue-at", at: undone.world.clock.now() },
-    });
+    expect(undone.attempt.end).toEqual({ result: { kind: "requeue-with-backoff" } });
     const stored = await attempted(planOf([write]), version("2"));
     expect(stored.attempt.end).toEqual({ result: { kind: "done" } });
   });

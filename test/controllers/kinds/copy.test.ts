@@ -238,6 +238,25 @@ describe("a copy without permission that the API server does not delete", () => 
     expect(await reconcile()).toEqual({ kind: "requeue-with-backoff" });
   });
 
+  test("is tried as often as ever if it is a placeholder whose emptying is rejected", async () => {
+    const asking = { [labels.sharedSecretName]: "db", [labels.sharedSecretNamespace]: "team" };
+    const filled = {
+      labels: { ...asking, [labels.sourceUid]: "uid-db" },
+      annotations: {
+        [annotations.copyOf]: "team/db -> pay/db",
+        [annotations.filled]: "true",
+      },
+    };
+    const { client, clock, reconcile } = await setup(
+      { ...withdrawn, secrets: [rawCopy("db", "pay", { metadata: filled })] },
+      answering("replace"),
+    );
+    await reconcile();
+    clock.advance(600_000);
+    expect(await reconcile()).toEqual({ kind: "requeue-with-backoff" });
+    expect(client.lines).toEqual(["replace secrets pay/db", "replace secrets pay/db"]);
+  });
+
   test("stays a failure if it is not emptied either", async () => {
     const { client, failure, reconcile } = await setup(withdrawn, answering("delete", "replace"));
     expect(await reconcile()).toEqual({ kind: "requeue-with-backoff" });
