@@ -1,12 +1,12 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
-import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
+import { recordAt } from "../../src/api/parse.ts";
 import { becomes, becomesGone } from "../support/becomes.ts";
 import { eventually } from "../support/eventually.ts";
 import { api, arrange, unique } from "../support/policy-request.ts";
 import { base64, becomesReady, makeSharedSecret, view } from "../support/shared-secret-requests.ts";
 import { expectNoTrouble, expectWrites } from "./controller-oracle.ts";
-import { dataOf, makeSynced, type Synced, to } from "./sync-fixture.ts";
+import { dataOf, eventAbout, eventsAt, makeSynced, type Synced, to } from "./sync-fixture.ts";
 
 afterAll(expectNoTrouble);
 
@@ -89,23 +89,9 @@ async function isSaid(synced: Synced, why: RegExp): Promise<void> {
   });
 }
 
-/** Waits for an Event of this reason about the object in its namespace. */
-async function isRecorded(namespace: string, name: string, reason: string): Promise<void> {
-  await eventually(
-    async () => {
-      const list = await api.get(`/apis/events.k8s.io/v1/namespaces/${namespace}/events`);
-      const about = listAt(list, "items").filter(
-        (event) => stringAt(recordAt(event, "regarding"), "name") === name,
-      );
-      return about.some((event) => stringAt(event, "reason") === reason);
-    },
-    { what: `an Event ${reason} about ${namespace}/${name}` },
-  );
-}
-
-async function areRecorded({ source, target, copy }: Synced, reason: string): Promise<void> {
-  await isRecorded(target, copy.split("/").at(-1) ?? "", reason);
-  await isRecorded(source.namespace, source.name, reason);
+async function areRecorded({ source, copy }: Synced, reason: string): Promise<void> {
+  await eventsAt(copy, reason);
+  await eventAbout(source, reason);
 }
 
 describe.concurrent("a copy whose consent is gone and that is not deleted", () => {
@@ -217,6 +203,6 @@ describe.concurrent("a source that is deleted", () => {
     });
     await expectWrites({ target, name: source.name }, ["create", "update"]);
     await areRecorded(synced, "HandedOver");
-    await isRecorded(next.namespace, next.name, "HandedOver");
+    await eventAbout(next, "HandedOver");
   });
 });

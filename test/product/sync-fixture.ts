@@ -142,6 +142,14 @@ export async function afterAnotherReconcile({ source, project, target }: Synced)
 /** Waits for an Event with this reason about a Secret. */
 export async function eventsAt(path: string, reason: string): Promise<void> {
   const [, namespace = "", name = ""] = /namespaces\/([^/]+)\/secrets\/(.+)$/.exec(path) ?? [];
+  await eventAbout({ namespace, name }, reason);
+}
+
+/** Waits for an Event with this reason about an object of this name, in its namespace. */
+export async function eventAbout(
+  { namespace, name }: Pick<Place, "namespace" | "name">,
+  reason: string,
+): Promise<void> {
   await eventually(
     async () => {
       const list = await api.get(`/apis/events.k8s.io/v1/namespaces/${namespace}/events`);

@@ -9,6 +9,7 @@ import {
   startDedicatedCluster,
 } from "../support/dedicated-cluster.ts";
 import { eventually } from "../support/eventually.ts";
+import { median } from "../support/percentile.ts";
 
 const contested = 1_000;
 const rounds = 15;
@@ -173,7 +174,3 @@ describe.skipIf(!hasDedicatedClusters)("beside a thousand contested copies", () 
     );
   });
 });
-
-function median(times: readonly number[]): number {
-  return times.toSorted((one, other) => one - other)[Math.floor(times.length / 2)] ?? 0;
-}

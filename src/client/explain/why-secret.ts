@@ -4,6 +4,7 @@ import { resources } from "../../api/resources.ts";
 import { listedFailures } from "../../domain/object-state.ts";
 import { nameOf, reportObject } from "../../domain/report-object.ts";
 import { copiedSource, type Source } from "../../domain/sync/copy.ts";
+import { secretAt } from "../../domain/sync/observed-target.ts";
 import { explain, explainGone } from "../../domain/sync/explain.ts";
 import { type Target, namesProject, projectOf } from "../../domain/sync/obstacles.ts";
 import { placeholderRequestOf } from "../../domain/sync/placeholder.ts";
@@ -155,9 +156,7 @@ function existingAt({
   target,
   objects,
 }: SeenTarget): (Metadata & { readonly namespace: string }) | undefined {
-  const key = keyOf(target);
-  const { copies, placeholders, unmanagedSecrets } = objects;
-  const found = copies.get(key) ?? placeholders.get(key) ?? unmanagedSecrets.get(key);
+  const found = secretAt(keyOf(target), objects);
   return found === undefined ? undefined : { ...found.metadata, namespace: target.namespace };
 }
 

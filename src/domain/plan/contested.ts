@@ -2,11 +2,8 @@ import * as names from "../../api/names.ts";
 import { keyOf } from "../../api/object.ts";
 import { listAt, recordAt, stringAt } from "../../api/parse.ts";
 import { quoted } from "../report-object.ts";
-import type { FailedRequest } from "./failed-request.ts";
+import { contestedReason, type FailedRequest } from "./failed-request.ts";
 import { refOfWrite, type StoredWrite } from "./repairs.ts";
-
-/** The reason of a write that does not stay. */
-export const contestedReason = "Contested";
 
 /** Who has changed an object, and what of it (Kubernetes API reference, ManagedFieldsEntry). */
 export interface Manager {

@@ -1,6 +1,9 @@
 import type { Result } from "../../api/result.ts";
 import type { ObservedFailure } from "./failure-history.ts";
 
+/** The reason of a write that does not stay. */
+export const contestedReason = "Contested";
+
 /** A failed request to the API server; `message` contains no secret. */
 export interface FailedRequest {
   /** The code of the KubeError. */
@@ -62,7 +65,7 @@ export function targetFailure(failed: FailedRequest): FailureVerdict {
   // The namespace's own event enqueues the target.
   if (isNamespaceGone) return { isOver: true, result: { kind: "done" } };
   // A failing webhook causes a 500 each time; other server errors are transient.
-  const isLasting = isRefusal || code === "ServerError" || code === "Contested";
+  const isLasting = isRefusal || code === "ServerError" || code === contestedReason;
   const kind = isLasting ? "refused" : "failed";
   // The Secret in the way was read; one that is being deleted may stay for ever.
   const isInTheWay = code === "AlreadyExists";

@@ -2,7 +2,7 @@ import type { ConditionUpdate, Reason } from "../../api/conditions.ts";
 import { annotations } from "../../api/names.ts";
 import { keyOf } from "../../api/object.ts";
 import { applyFailureSentence, reconciling, stalled } from "../plan/conditions.ts";
-import { contestedReason } from "../plan/contested.ts";
+import { contestedReason } from "../plan/failed-request.ts";
 import type { ReportedFailure } from "../plan/failure-history.ts";
 import { withheldText } from "../sync/copy-metadata.ts";
 import { clustersCondition, type ClusterSummary } from "../outbox/cluster-sync.ts";

@@ -1,5 +1,5 @@
 import type { ReasonAndMessage } from "../../api/report.ts";
-import { contestedReason } from "../plan/contested.ts";
+import { contestedReason } from "../plan/failed-request.ts";
 import { quoted } from "../report-object.ts";
 import { copiedSource, type TargetSecret } from "./copy.ts";
 

@@ -4,7 +4,7 @@ import type { Metadata } from "../../api/object.ts";
 import type { DecidingField, FieldFix, ReportObject, ReportReason } from "../../api/report.ts";
 import { resources } from "../../api/resources.ts";
 import { annotationField, labelField, nameOf, quoted, reportObject } from "../report-object.ts";
-import { contestedReason } from "../plan/contested.ts";
+import { contestedReason } from "../plan/failed-request.ts";
 import { withheldKeys, withheldText } from "./copy-metadata.ts";
 import {
   conflictReasons,

@@ -1,7 +1,7 @@
 import type { Metadata, ObjectRef } from "../../api/object.ts";
 import type { ReportObject, ReasonAndMessage } from "../../api/report.ts";
 import { resources } from "../../api/resources.ts";
-import { contestedReason } from "../plan/contested.ts";
+import { contestedReason } from "../plan/failed-request.ts";
 import { nameOf, reportObject } from "../report-object.ts";
 import type { Source } from "./copy.ts";
 import type { NamespaceObstacle, SourceObstacle, Target } from "./obstacles.ts";
