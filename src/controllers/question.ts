@@ -3,7 +3,7 @@ import type { Resource } from "../api/resources.ts";
 import type { SecretData } from "../api/shared-secret.ts";
 import type { SignedToken, TokenClaims } from "../domain/endpoint-token/token-claims.ts";
 import type { FormerGrantee } from "../domain/grants/former-grantee.ts";
-import type { Manager } from "../domain/plan/contested.ts";
+import type { Manager } from "../api/managed-fields.ts";
 import type { Plan, Write } from "../domain/plan/plan.ts";
 import type { DataVariant, Source } from "../domain/sync/copy.ts";
 import type { SyncSummary } from "../domain/sync/sync-summary.ts";

@@ -2,7 +2,7 @@ import type { Event } from "../api/event.ts";
 import type { ObjectRef } from "../api/object.ts";
 import { parseMetadata } from "../api/parse.ts";
 import type { Resource } from "../api/resources.ts";
-import { managersOf } from "../domain/plan/contested.ts";
+import { managersOf } from "../api/managed-fields.ts";
 import type { Write } from "../domain/plan/plan.ts";
 import type { Client } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";

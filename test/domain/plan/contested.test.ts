@@ -1,10 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { resources } from "../../../src/api/resources.ts";
-import {
-  contestedCause,
-  contestedRequest,
-  managersOf,
-} from "../../../src/domain/plan/contested.ts";
+import { managersOf } from "../../../src/api/managed-fields.ts";
+import { contestedCause, contestedRequest } from "../../../src/domain/plan/contested.ts";
 
 const entry = (manager: string, time: string, fieldsV1: object) => ({ manager, time, fieldsV1 });
 const causeOf = (...managedFields: readonly unknown[]) =>
