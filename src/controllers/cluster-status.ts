@@ -1,8 +1,6 @@
 import { type ClusterSummary, statedClusters } from "../domain/outbox/cluster-sync.ts";
-import { clusterOfOutbox } from "../domain/outbox/outbox-names.ts";
 import type { Source } from "../domain/sync/copy.ts";
 import { observeClusters } from "./observe-outbox.ts";
-import { indexes, type Stores } from "./stores.ts";
 import type { World } from "./world.ts";
 
 /** What a status says of connected clusters. */
@@ -29,12 +27,4 @@ export function reportedClusters(source: Source, world: World): ReportedSummary 
   return changesAt === undefined
     ? { clusters: summary }
     : { clusters: summary, changesAt: clock.now() + changesAt - now };
-}
-
-/** The clusters whose outbox has a Secret with the uid of a source. */
-export function holdingClusters(uid: string, { outboxes }: Stores): readonly string[] {
-  const clusters = outboxes
-    .by(indexes.uid, uid)
-    .map(({ metadata }) => clusterOfOutbox(metadata.namespace ?? ""));
-  return clusters.filter((cluster) => cluster !== undefined);
 }

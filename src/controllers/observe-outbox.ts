@@ -1,6 +1,6 @@
 import { keyOf } from "../api/object.ts";
 import { currentOf } from "../domain/gateway/connected-cluster.ts";
-import type { ObservedClusterSync } from "../domain/outbox/cluster-obstacle.ts";
+import { isRemovalBlocked, type ObservedClusterSync } from "../domain/outbox/cluster-obstacle.ts";
 import { emptyReport } from "../domain/outbox/cluster-report.ts";
 import {
   type ClusterSummary,
@@ -92,28 +92,56 @@ function reportedAt(
   return { done: clusterReports.get(report)?.report.done ?? emptyReport.done };
 }
 
-/** What the connected clusters have of a source; undefined if it names none. */
+/**
+ * What the connected clusters have of a source: those that it names, and those that cannot remove
+ * what they had; undefined without any.
+ */
 export function observeClusters(source: Source, world: OutboxWorld): ClusterSummary | undefined {
-  if (source.options.clusters.length === 0) return undefined;
   const { stores } = world;
   // One that only the gateway uses is not meant by "*".
   const connected = [...stores.clusters.namesIn(indexes.clusterName)].filter(
     (cluster) => clusterWithOutbox(cluster, stores) !== undefined,
   );
-  const name = outboxName(source.secret.metadata);
-  const clusters = namedClusters(source, connected).map((cluster) =>
-    observeCluster(source, { cluster, name }, world),
+  const named = namedClusters(source, connected);
+  const blocked = blockedRemovals(source, world).filter(({ name }) => !named.includes(name));
+  if (source.options.clusters.length + blocked.length === 0) return undefined;
+  const clusters = named.map((cluster) => observeCluster(source, cluster, world));
+  return summarizeClusters(source, [...clusters, ...blocked]);
+}
+
+/** The clusters that cannot remove what they had of a source. */
+export function blockedRemovals(
+  source: Source,
+  world: OutboxWorld,
+): readonly ObservedClusterSync[] {
+  const withdrawn = holdingSecrets(source, world.stores).filter(
+    (secret) => withdrawnUid(secret) !== undefined,
   );
-  return summarizeClusters(source, clusters);
+  return clustersOf(withdrawn)
+    .map((cluster) => observeCluster(source, cluster, world))
+    .filter(isRemovalBlocked);
+}
+
+/** The clusters whose outbox has a Secret with the uid of a source. */
+export function holdingClusters(source: Source, stores: Stores): readonly string[] {
+  return clustersOf(holdingSecrets(source, stores));
+}
+
+function holdingSecrets({ secret }: Source, { outboxes }: Stores): readonly ObservedOutboxSecret[] {
+  return outboxes.by(indexes.uid, secret.metadata.uid);
+}
+
+function clustersOf(secrets: readonly ObservedOutboxSecret[]): readonly string[] {
+  return secrets.flatMap(({ metadata }) => clusterOfOutbox(metadata.namespace ?? "") ?? []);
 }
 
 function observeCluster(
   { secret }: Source,
-  { cluster, name }: { readonly cluster: string; readonly name: string },
+  cluster: string,
   world: OutboxWorld,
 ): ObservedClusterSync {
   const { stores } = world;
-  const target = { namespace: outboxNamespace(cluster), name };
+  const target = { namespace: outboxNamespace(cluster), name: outboxName(secret.metadata) };
   const observed = observeOutbox(target, world);
   const { uid } = secret.metadata;
   const report = keyOf({ ...target, name: reportName(reportNumberOf(uid)) });

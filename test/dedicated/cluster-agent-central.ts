@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { annotations } from "../../src/api/names.ts";
 import { parseConditions } from "../../src/api/parse.ts";
-import type { AgentFixture, Place } from "../support/agent-fixture.ts";
-import { type Answer, get, remove } from "../support/cluster-connection.ts";
+import { type AgentFixture, type Place, secretPath } from "../support/agent-fixture.ts";
+import { type Answer, get, mergePatch, remove } from "../support/cluster-connection.ts";
 import { eventually } from "../support/eventually.ts";
 import type { ControllerProcess } from "../support/latchkey-process.ts";
 import { shareWithEast } from "../support/shared-with-east.ts";
@@ -47,6 +47,25 @@ export function describeCentral(given: () => AgentFixture): void {
     await withdraw();
     await becomesGone(place);
     // The tombstone goes once the agent has reported that nothing is left.
+    await becomesForgotten();
+  });
+
+  it("says that a finalizer there keeps its copy, which has no data any more", async () => {
+    const { path, place, withdraw, becomesForgotten } = await shareWithEast(fixture);
+    const finalizers = (names: readonly string[]) =>
+      fixture.east.arrange(mergePatch(secretPath(place), { metadata: { finalizers: names } }));
+    await finalizers(["example.com/keep"]);
+    await withdraw();
+    const said = async () =>
+      parseConditions((await fixture.central.arrange(get(path))).status).find(
+        ({ type, reason }) => type === "ClustersSynced" && reason === "RemovalBlocked",
+      )?.message;
+    const message = await eventually(said, { what: "RemovalBlocked", within: 60_000 });
+    expect(message).toContain(`cluster "east": ${place.namespace}/${place.name}: `);
+    expect(message).toContain('"example.com/keep"');
+    await becomesCopied(place, {});
+    await finalizers([]);
+    await becomesGone(place);
     await becomesForgotten();
   });
 

@@ -157,6 +157,27 @@ describe.concurrent("the deletion of a source", () => {
     await becomesGone(secret);
   });
 
+  it("is preceded by what a cluster cannot remove, in the status and in an Event", async () => {
+    const { cluster, source, secret } = await share();
+    await cluster.beat();
+    await cluster.reportSynced(source);
+    await becomesReason(source, "Synced");
+    await annotate(source, { [annotations.syncToClusters]: null });
+    await becomesWithdrawn(secret, source);
+    const report = { ...(await cluster.synced(source, 0)), reason: "RemovalBlocked" };
+    const kept = { ...report, message: 'pay/db: finalizers of others keep the Secret: "x/keep"' };
+    await cluster.report(source.uid, { sources: new Map([[source.uid, kept]]) });
+    await becomesReason(source, "RemovalBlocked");
+    expect((await view(source)).sync).toMatchObject({
+      clusters: [{ name: cluster.name, reason: "RemovalBlocked", message: kept.message }],
+    });
+    await cluster.reportDone(source);
+    await becomesGone(secret);
+    await becomes("no word of the cluster", async () => (await view(source)).sync ?? {}, {
+      clusters: undefined,
+    });
+  });
+
   it("does not wait for a cluster that is not heard", async () => {
     const { source, secret } = await share();
     await api.delete(source.path);

@@ -10,6 +10,7 @@ import { connectedCluster } from "./process.ts";
 import { nameOf, type Raw } from "../specification/raw.ts";
 import type { Server } from "./server.ts";
 import type { View } from "./view.ts";
+import type { SearchWorld } from "./world.ts";
 
 /**
  * A text with holes for resourceVersions: only their order among those of the same object counts,
@@ -30,9 +31,13 @@ const remembered = /\b(?:seen|checked):(\d+)|"(\d+)"/g;
 
 /**
  * The hash of a state, in 52 bits: a million states collide with a probability of 1 in 9,000. In a
- * world without lifetimes, a state is the same at another time.
+ * world without lifetimes, a state is the same at another time; in one without fights, repairs do
+ * not count.
  */
-export function keyOfState(state: State, hasLifetimes: boolean): number {
+export function keyOfState(
+  state: State,
+  { hasLifetimes, hasFights }: Pick<SearchWorld, "hasLifetimes" | "hasFights">,
+): number {
   const { server, connected, instances, late, menu, userActions, faults } = state;
   const { now } = server;
   const shape = joined([
@@ -50,10 +55,21 @@ export function keyOfState(state: State, hasLifetimes: boolean): number {
       return { ...shape, text: `${place} ${shape.text}` };
     }),
     ...instances.flatMap((instance) => shapesOfInstance(instance, now)),
+    ...(hasFights ? instances.map(({ leader }) => plain(repairsOf(leader, now))) : []),
   ]);
   const digest = createHash("md5").update(filled(shape)).digest();
   return digest.readUIntBE(0, 6) * 16 + (digest.readUInt8(6) & 15);
 }
+
+/** The repairs of a leader, up to the number from which all wait the same time. */
+function repairsOf(leader: Leader | undefined, now: number): string {
+  const repairs = [...(leader?.memory.repairs ?? [])].map(([slot, repair]) =>
+    textOf([slot, { ...repair, repairs: Math.min(repair.repairs, mostRepairs) }], now),
+  );
+  return repairs.sort().join();
+}
+
+const mostRepairs = 16;
 
 /** How often objects were created decides their next uid; the first birth shows by the object. */
 function birthsOf({ births, objects: existing }: Server): string {

@@ -43,7 +43,7 @@ export async function explore(
   const parents: number[] = [-1];
   const actions: string[] = [""];
   const begin = await machine.begin();
-  const seen = new Set([keyOfState(begin, world.hasLifetimes)]);
+  const seen = new Set([keyOfState(begin, world)]);
   const queue: (State | undefined)[] = [begin];
   let [steps, count] = [0, 0];
   const result = (index: number, found: readonly string[], last = ""): Searched => ({
@@ -76,7 +76,7 @@ export async function explore(
     const enabled = machine.actions(state, own);
     const isAtRest = own.length === 0;
     if (isAtRest) count += 1;
-    const isCalm = !isAtRest && world.hasLifetimes && machine.isCalm(state);
+    const isCalm = !isAtRest && machine.isCalm(state);
     const problems = isCalm
       ? judge(state)
       : isAtRest
@@ -90,7 +90,7 @@ export async function explore(
       steps += 1;
       if (violations.length > 0) return result(index, violations, action);
       if (seen.size >= mostStates) continue;
-      const key = keyOfState(next, world.hasLifetimes);
+      const key = keyOfState(next, world);
       if (seen.has(key)) continue;
       seen.add(key);
       queue.push(next);
@@ -132,8 +132,11 @@ class RestCheck {
   /** The problems after the machine is left alone: before lifetimes end, and at rest. */
   async problemsAfter(begin: State): Promise<readonly string[]> {
     const { world } = this.#machine;
-    const calm = await this.#machine.rest(begin, { stopsCalm: world.hasLifetimes });
-    const before = world.hasLifetimes ? this.#judge(calm.state) : [];
+    const calm = await this.#machine.rest(begin, { stopsCalm: true });
+    const isCalm = this.#machine.isCalm(calm.state);
+    const before = isCalm ? this.#judge(calm.state) : [];
+    // A repair is repeated for ever.
+    if (isCalm && world.hasFights) return [...calm.violations, ...before];
     const { state, isAtRest, violations } = await this.#machine.rest(calm.state);
     if (!isAtRest) return ["the machine does not come to rest"];
     return [...calm.violations, ...before, ...violations, ...(await this.problemsAt(state))];

@@ -1,6 +1,5 @@
 import type { ReconcileAttempt } from "../../src/controllers/reconcile.ts";
 import type { LeaderMemory } from "../../src/controllers/memory.ts";
-import type { Repair } from "../../src/domain/plan/repairs.ts";
 import {
   createQueues,
   type KeyQueue,
@@ -44,13 +43,17 @@ export interface Leader {
  * A copy whose memory and queues may change; a reconcile is copied when it goes on. Only queues with
  * keys are copied: the others are empty in every state of a world.
  */
-export function copyOfLeader(leader: Leader, used: readonly QueueName[]): Leader {
+export function copyOfLeader(
+  leader: Leader,
+  { used, hasFights }: { readonly used: readonly QueueName[]; readonly hasFights: boolean },
+): Leader {
   const copied = (name: QueueName): QueueState => {
     const state = leader.queues[name];
     return used.includes(name) ? copyOfQueue(state) : state;
   };
-  // Nothing in a small world is repaired often enough to wait, and the count would be one more state.
-  const memory = { ...structuredClone(leader.memory), repairs: new Map<string, Repair>() };
+  const memory = structuredClone(leader.memory);
+  // Nothing else is repaired often enough to wait, and the count would be one more state.
+  if (!hasFights) memory.repairs.clear();
   return {
     ...leader,
     memory,

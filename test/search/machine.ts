@@ -41,6 +41,7 @@ import {
   type Process,
 } from "./process.ts";
 import { isRaw, nameOf, type Raw } from "../specification/raw.ts";
+import { hasFilter } from "../specification/stored.ts";
 import {
   type Handled,
   handle,
@@ -135,7 +136,7 @@ export class Machine {
 
   /** The state in which the search begins. */
   async begin(): Promise<State> {
-    const { objects, menu, userActions, mostFaults, begins, faults, hasLifetimes } = this.world;
+    const { objects, menu, userActions, mostFaults, begins, faults } = this.world;
     const clusters = {
       server: serverOf(beginning, objects),
       connected: serverOf(beginning, this.world.connected ?? []),
@@ -143,7 +144,7 @@ export class Machine {
     const led = await this.led(clusters, faults.includes("failover") ? 2 : 1);
     const state = { ...led, menu: Object.keys(menu), userActions, faults: mostFaults };
     const begin =
-      begins === "at rest" ? (await this.rest(state, { stopsCalm: hasLifetimes })).state : state;
+      begins === "at rest" ? (await this.rest(state, { stopsCalm: true })).state : state;
     this.#backup = begin.server;
     return begin;
   }
@@ -237,8 +238,13 @@ export class Machine {
     return [...own, ...users, ...lateWrites, ...broken];
   }
 
-  /** Whether nothing happens for so long that only the end of a lifetime is awaited. */
+  /**
+   * Whether nothing happens for so long that only the end of a lifetime is awaited, or the next
+   * repair of what a policy changes.
+   */
   isCalm(state: State): boolean {
+    const { hasLifetimes, hasFights } = this.world;
+    if (!hasLifetimes && !(hasFights && hasFilter(state.server))) return false;
     const next = this.#nextTime(state) ?? Infinity;
     return this.ownActions(state).join() === "time" && next > state.server.now + longestWork;
   }
@@ -283,11 +289,12 @@ export class Machine {
     const [what = "", ...words] = action.slice(prefixes[actor].length).split(" ");
     const [first = "", second = "", third = ""] = words;
     const next = what === "time" ? this.#nextTime(state) : undefined;
+    const { hasFights } = this.world;
     this.#draft = draftOf(state, (instance, at) => {
       const changes = ["deliver", "relist"].includes(what)
         ? at === Number(first)
         : what === "time" || (instance.actor === actor && !isOfOthers.includes(what));
-      return changes ? this.#queuesOf(instance.actor) : undefined;
+      return changes ? { used: this.#queuesOf(instance.actor), hasFights } : undefined;
     });
     let { menu, userActions, faults } = state;
     switch (what) {
@@ -768,15 +775,18 @@ const prefixes: Readonly<Record<Actor, string>> = { controller: "", agent: `${co
 /** What other controllers and users do does not change a leader. */
 const isOfOthers: readonly string[] = ["user", "late", "background", "agent"];
 
-/** A draft of a state; `queuesOf` has the queues with keys of an instance that may change. */
+/** A draft of a state; `changing` says what is copied of an instance that may change. */
 function draftOf(
   { server, connected, late, instances }: State,
-  queuesOf: (instance: Instance, at: number) => readonly QueueName[] | undefined = () => undefined,
+  changing: (
+    instance: Instance,
+    at: number,
+  ) => Parameters<typeof copyOfLeader>[1] | undefined = () => undefined,
 ): Draft {
   const copied = instances.map((instance, at) => {
     const { actor, streams, leader } = instance;
-    const queues = queuesOf(instance, at);
-    const changed = leader && queues ? copyOfLeader(leader, queues) : leader;
+    const copied = changing(instance, at);
+    const changed = leader && copied ? copyOfLeader(leader, copied) : leader;
     return { actor, streams: [...streams], leader: changed };
   });
   return { server, connected, late, instances: copied, violations: [] };

@@ -7,7 +7,7 @@ import { isKubeError, type KubeError } from "../../src/kube/client/kube-error.ts
 import { collectionPath, objectPath } from "../../src/kube/client/paths.ts";
 import { bodyOf } from "../../src/kube/client/response-body.ts";
 import { isEqual, isRaw, merged, nameOf, type Raw } from "../specification/raw.ts";
-import type { Stored } from "../specification/stored.ts";
+import { hasFilter, masked, type Stored } from "../specification/stored.ts";
 
 /** An API server with its etcd, as an immutable value. */
 export interface Server extends Stored {
@@ -310,10 +310,11 @@ function written(
     : refused(server, call, problem);
 }
 
-/** An object with what a policy of a platform adds to every Secret, while there is one. */
-function mutated({ objects }: Server, plural: string, object: Raw): Raw {
-  const isMutated = plural === "secrets" && objects.has("mutatingadmissionpolicies/platform");
-  if (!isMutated) return object;
+/** A Secret as the policies of a platform store it: with marks, or with masked values. */
+function mutated(server: Server, plural: string, sent: Raw): Raw {
+  if (plural !== "secrets") return sent;
+  const object = hasFilter(server) ? { ...sent, data: masked(sent.data) } : sent;
+  if (!server.objects.has("mutatingadmissionpolicies/platform")) return object;
   const { metadata } = object;
   const labels = { ...metadata.labels, "example.com/cost": "shared" };
   const annotations = { ...metadata.annotations, "example.com/scanned": "yes" };

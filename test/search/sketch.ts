@@ -142,6 +142,7 @@ export function world(sketch: Sketch): SearchWorld {
     faults: ["lose-request", "lose-answer", "too-many-requests", "relist", "crash"],
     queues: ["sharedSecret", "copy"],
     hasLifetimes: false,
+    hasFights: false,
     begins: "at rest",
     ...sketch,
   };

@@ -3,6 +3,7 @@ import { isEqual, nameOf, type Raw } from "../specification/raw.ts";
 import type { Basis } from "./leader.ts";
 import type { Committed, Judge, PlannedWrite } from "./state.ts";
 import type { Server } from "./server.ts";
+import { hasFilter } from "../specification/stored.ts";
 import * as sync from "../specification/consent.ts";
 import { foreignEntryProblems, outboxProblems } from "./outbox-writes.ts";
 import { isEntry, isInOutbox } from "./outboxes.ts";
@@ -109,7 +110,9 @@ function committed({ call, isChange, ...write }: Committed): readonly string[] {
   const id = `${plural}/${nameOf(ref)}`;
   const [existing, left] = [before.objects.get(id), after.objects.get(id)];
   const problems = [
-    ...(isChange || call.verb === "delete" ? [] : [`a ${call.verb} changes nothing`]),
+    ...(isChange || call.verb === "delete" || (plural === "secrets" && hasFilter(before))
+      ? []
+      : [`a ${call.verb} changes nothing`]),
     ...foreignProblems(plural, existing, { basis, isDelete: call.verb === "delete" }),
     ...(plural === "secrets" && left !== undefined ? emptyProblems(existing, left) : []),
     ...(existing !== undefined && sync.hasFinalizer(existing) && !(left && sync.hasFinalizer(left))

@@ -46,6 +46,8 @@ export interface SearchWorld {
   readonly queues: readonly QueueName[];
   /** Whether time ends what users have: keys and tokens. */
   readonly hasLifetimes: boolean;
+  /** Whether a policy may change what is written, which is written again and again for ever. */
+  readonly hasFights: boolean;
   /** Whether time also passes while a request is in flight. */
   readonly hasSlowAnswers?: boolean;
   /** Whether the search begins at rest, or with a new leader. */

@@ -277,6 +277,22 @@ const ofSync: readonly Sketch[] = [
     },
   },
   {
+    name: "a platform that masks the data of every Secret",
+    objects: [home, web, source("db"), asking("db")],
+    menu: {
+      "mask it": create("MutatingAdmissionPolicy", "filter"),
+      "stop it": remove("MutatingAdmissionPolicy", "filter"),
+      "other data": change("SharedSecret", db, { spec: { data: other } }),
+      edit: change("Secret", "web/db", { data: other }),
+      "delete the copy": remove("Secret", "web/db"),
+      withdraw: annotate("SharedSecret", db, { "sync-to-projects": "pay" }),
+      delete: remove("SharedSecret", db),
+    },
+    userActions: 3,
+    mostFaults: 1,
+    hasFights: true,
+  },
+  {
     name: "a restore of a deleted source",
     objects: [home, web, source("db"), asking("db")],
     menu: {

@@ -41,6 +41,8 @@ export interface Sides {
   readonly sources: readonly Raw[];
   readonly namespaces: readonly Raw[];
   readonly secrets: readonly Raw[];
+  /** Whether a policy of the platform masks what is written. */
+  readonly isFiltered?: boolean;
 }
 
 /** The object with this key. */

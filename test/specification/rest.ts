@@ -2,7 +2,7 @@ import * as sync from "./consent.ts";
 import { grantsIn, grantsOf, isDerived } from "./granted.ts";
 import { isEqual, nameOf, type Raw } from "./raw.ts";
 import { keyProblems } from "./rest-keys.ts";
-import { objectsOf, type Stored } from "./stored.ts";
+import { hasFilter, masked, objectsOf, type Stored } from "./stored.ts";
 
 /*
  * What the API server contains at rest, from the specification, the docs and the decisions. Calls no
@@ -26,6 +26,7 @@ export function sidesOf(server: Stored): sync.Sides {
     sources: objectsOf(server, "sharedsecrets"),
     namespaces: objectsOf(server, "namespaces"),
     secrets: objectsOf(server, "secrets"),
+    isFiltered: hasFilter(server),
   };
 }
 
@@ -76,7 +77,8 @@ export function secretProblems(secret: Raw, sides: sync.Sides): readonly string[
     ...(isEqual(marks, expected)
       ? []
       : [`${key} has ${JSON.stringify(marks)} instead of ${JSON.stringify(expected)}`]),
-    ...(isEqual(secret.data ?? {}, sync.dataFor(source, secret))
+    ...(isEqual(secret.data ?? {}, sync.dataFor(source, secret)) ||
+    isContested(secret, source, sides)
       ? []
       : [`${key} has other data than ${nameOf(source.metadata)}`]),
   ];
@@ -86,8 +88,15 @@ function isRefusedType({ type = "" }: Raw): boolean {
   return type.startsWith("helm.sh/");
 }
 
+/** Whether a Secret has what a policy of the platform makes of the data of a source. */
+function isContested(secret: Raw, source: Raw, { isFiltered = false }: sync.Sides): boolean {
+  const wanted = sync.dataFor(source, secret);
+  const found = secret.data ?? {};
+  return isFiltered && !isEqual(found, wanted) && isEqual(found, masked(wanted));
+}
+
 /** A target of a SharedSecret and what should be there. */
-type TargetState = "synced" | "conflict" | "paused" | "missing" | "refused";
+type TargetState = "synced" | "conflict" | "contested" | "paused" | "missing" | "refused";
 
 export function targetsOf(source: Raw, sides: sync.Sides): ReadonlyMap<string, TargetState> {
   const states = new Map<string, TargetState>();
@@ -117,7 +126,8 @@ function targetState(key: string, source: Raw, sides: sync.Sides): TargetState {
   if (sync.isPaused(secret)) return "paused";
   if (!sync.mayTake(secret, source)) return "conflict";
   if (request !== undefined && !sync.canFill(secret, source)) return "conflict";
-  return sync.isAccepted(secret, source) ? "synced" : "refused";
+  if (!sync.isAccepted(secret, source)) return "refused";
+  return isContested(secret, source, sides) ? "contested" : "synced";
 }
 
 function sourceProblems(
@@ -133,7 +143,7 @@ function sourceProblems(
   const count = (state: TargetState): number => targets.filter(([, one]) => one === state).length;
   const isPaused = sync.isPaused(source);
   const missing = targets.filter(([, state]) => state === "missing" && !isPaused);
-  const failed = missing.length + count("refused");
+  const failed = missing.length + count("refused") + count("contested");
   const isFull = (at: string): boolean =>
     objectsOf(server, "resourcequotas").some(
       ({ metadata }) => metadata.namespace === at.split("/")[0],
@@ -206,7 +216,9 @@ function syncedReason(
   if (sync.isPaused(source)) return "Paused";
   if (!hasTargets(source, sides)) return "NoTargets";
   if (targets.some(([, state]) => state === "conflict")) return "Conflict";
-  return failed > 0 ? "Failed" : "Synced";
+  const contested = targets.filter(([, state]) => state === "contested").length;
+  if (failed > contested) return "Failed";
+  return failed > 0 ? "Contested" : "Synced";
 }
 
 function hasTargets(source: Raw, sides: sync.Sides): boolean {

@@ -24,13 +24,16 @@ export async function clusterItems(
   { raw, source, asked }: AskedClusters,
   { cluster, now }: { readonly cluster: Cluster; readonly now: number },
 ): Promise<Readable<readonly ReportItem[]>> {
-  const names = asked === undefined ? source.options.clusters : [asked];
+  const listed = listedClusters(recordAt(raw, "status"));
+  // A cluster that cannot remove what it had may not be named any more.
+  const names =
+    asked === undefined ? [...source.options.clusters, ...listed.map(({ name }) => name)] : [asked];
   if (names.length === 0) return { found: [], missing: [] };
   const { found, missing } = await readNamedClusters(names, cluster);
   const items = found.flatMap((observed) => explainCluster(source, observed, now) ?? []);
   if (missing.length === 0) return { found: items, missing };
   const object = reportObject(resources.sharedSecrets.kind, source.secret.metadata);
-  const reported = listedClusters(recordAt(raw, "status"))
+  const reported = listed
     .filter(({ name }) => asked === undefined || name === asked)
     .map((entry) => reportedCluster(object, entry));
   return { found: reported, missing: reported.length === 0 ? missing : [] };

@@ -36,9 +36,11 @@ function decide(key: Key, world: SyncWorld, answers: Answers): ReconcileDecision
   const { memory, clock } = world;
   const { uid, resourceVersion: seen } = source.secret.metadata;
   const known = { uid, reportName: reportName(reportNumberOf(uid)) };
-  const reported: ReportedSource = isWithdrawn(source)
-    ? { ...known, seen, isDone: copyKeysOf(source, world.stores).length === 0 }
-    : { ...known, report: sourceReportOf(source, summary), failures: failuresOf(summary) };
+  // What cannot be removed is reported like a target that fails.
+  const reported: ReportedSource =
+    isWithdrawn(source) && summary.unremoved === 0
+      ? { ...known, seen, isDone: copyKeysOf(source, world.stores).length === 0 }
+      : { ...known, report: sourceReportOf(source, summary), failures: failuresOf(summary) };
   const before = memory.sourceReports.get(key);
   note(key, reported, world);
   const { startAt } = startRefresh(source, clock.now(), world);

@@ -24,7 +24,8 @@ import type { SyncSummary } from "../../domain/sync/sync-summary.ts";
 import { isBeingDeleted } from "../../domain/sync/obstacles.ts";
 import { observeDerived } from "./derived-objects.ts";
 import { heartbeatAgeMs } from "../cluster-agents.ts";
-import { holdingClusters, reportedClusters } from "../cluster-status.ts";
+import { reportedClusters } from "../cluster-status.ts";
+import { blockedRemovals, holdingClusters } from "../observe-outbox.ts";
 import { countLeftovers } from "../count-targets.ts";
 import { finalize } from "../finalization.ts";
 import { failureAt } from "../failures.ts";
@@ -130,7 +131,7 @@ function decideTermination(source: Source, world: World, answers: Answers): Reco
     summary: countLeftovers(source, world),
     failure: failureAt("sharedSecret", keyOf(metadata), world),
   };
-  const holding = holdingClusters(metadata.uid, stores);
+  const holding = holdingClusters(source, stores);
   const agents = holding.map((cluster) => ({ heartbeatAgeMs: heartbeatAgeMs(cluster, world) }));
   const deleting = {
     resource,
@@ -143,7 +144,9 @@ function decideTermination(source: Source, world: World, answers: Answers): Reco
     plan(phase: FinalizationPhase, now: number): Plan {
       const plan = planTermination(seen, { phase, now });
       const isLeaving = phase.kind === "release" && hasFinalizer(metadata);
-      const events = isLeaving ? unconfirmedRemoval(metadata, holding) : [];
+      const events = isLeaving
+        ? unconfirmedRemoval(metadata, { holding, blocked: blockedRemovals(source, world) })
+        : [];
       return events.length === 0 ? plan : { ...plan, steps: [events, ...plan.steps] };
     },
   };

@@ -6,6 +6,7 @@ import { resources } from "../../api/resources.ts";
 import { clustersNamespace } from "../gateway/connected-cluster.ts";
 import { annotationField, nameOf, quoted, reportObject } from "../report-object.ts";
 import type { Source } from "../sync/copy.ts";
+import { leftoverReason } from "../sync/leftover.ts";
 import { isWell, type SourceReport } from "./cluster-report.ts";
 import { isOutboxOf } from "./connected-clusters.ts";
 import { type ConnectedCluster, offerTo } from "./consents.ts";
@@ -147,6 +148,7 @@ export function obstacleIn(
   observed: ObservedClusterSync,
 ): ObstacleKind | undefined {
   const { connected, state, failure, secret, report } = observed;
+  if (isRemovalBlocked(observed)) return "not-everywhere";
   if (source.options.problem !== undefined) return "source-invalid";
   if (connected === undefined) return "cluster-unknown";
   const offer = offerTo(source, connected);
@@ -159,6 +161,18 @@ export function obstacleIn(
   const isCurrent = report !== undefined && report.seen === secret?.resourceVersion;
   if (isCurrent && isWell(report)) return undefined;
   return agentObstacle(observed.agent) ?? (isCurrent ? "not-everywhere" : "not-reported");
+}
+
+/**
+ * Whether the agent of a cluster reports that it cannot remove what is withdrawn, of the withdrawal
+ * that its outbox has now.
+ */
+export function isRemovalBlocked({ state, secret, report }: ObservedClusterSync): boolean {
+  return (
+    state === "waiting" &&
+    report?.reason === leftoverReason &&
+    report.seen === secret?.resourceVersion
+  );
 }
 
 /** Why a connected cluster can get nothing at all; undefined if it has an outbox. */

@@ -3,8 +3,10 @@ import { annotations } from "../../api/names.ts";
 import { isSame } from "../plan/merge-patch.ts";
 import { quoted } from "../report-object.ts";
 import type { Source } from "../sync/copy.ts";
+import { leftoverReason } from "../sync/leftover.ts";
 import type { SyncOptions } from "../sync/sync-options.ts";
 import {
+  isRemovalBlocked,
   type ObservedClusterSync,
   obstacleIn,
   obstacleMessage,
@@ -21,7 +23,7 @@ export interface ClusterSync extends Omit<SourceReport, "seen"> {
 
 /** What a source has in all connected clusters that it names. */
 export interface ClusterSummary {
-  /** At most 20: what failed first, then what is in progress, then what is well; by name. */
+  /** At most 20: what cannot be removed first, then what failed, what is in progress, then what is well; by name. */
   readonly clusters: readonly ClusterSync[];
   readonly counts: { readonly named: number; readonly synced: number };
 }
@@ -39,8 +41,8 @@ const longestMessage = 256;
 const mostClusters = 20;
 
 /**
- * What the status of a source says of the clusters that it names; nothing of them if it names no
- * project.
+ * What the status of a source says of the clusters that it names, or that cannot remove what it had
+ * there; if it names no project, only of the latter.
  */
 export function summarizeClusters(
   source: Source,
@@ -48,7 +50,9 @@ export function summarizeClusters(
 ): ClusterSummary {
   const { problem, projects } = source.options;
   const isAsked = problem !== undefined || projects.length > 0;
-  const clusters = isAsked ? observed.map((cluster) => clusterSync(source, cluster)) : [];
+  const clusters = observed
+    .filter((cluster) => isAsked || isRemovalBlocked(cluster))
+    .map((cluster) => clusterSync(source, cluster));
   return {
     clusters: clusters.sort(byTrouble).slice(0, mostClusters),
     counts: {
@@ -63,7 +67,8 @@ function byTrouble(one: ClusterSync, other: ClusterSync): number {
 }
 
 function rank({ reason }: ClusterSync): number {
-  return reason === undefined ? 2 : reason === "Progressing" ? 1 : 0;
+  if (reason === leftoverReason) return 0;
+  return reason === undefined ? 3 : reason === "Progressing" ? 2 : 1;
 }
 
 const nothing = { desired: 0, synced: 0, conflicts: 0, failed: 0 } as const;
@@ -142,17 +147,18 @@ export function clustersCondition(
   ): ConditionUpdate => ({ type: "ClustersSynced", status, reason, message });
   if (options.problem !== undefined)
     return condition("False", options.problem.reason, options.problem.message);
+  const message = `${counts.synced} of ${counts.named} connected clusters are synced`;
+  const why = `${message}, first: cluster ${quoted(first?.name ?? "")}: ${first?.message ?? ""}`;
+  if (first?.reason === leftoverReason) return condition("False", leftoverReason, why);
   if (options.projects.length === 0) {
-    const message = `annotation ${annotations.syncToProjects} names no project`;
-    return condition("True", "NotRequested", message);
+    const notNamed = `annotation ${annotations.syncToProjects} names no project`;
+    return condition("True", "NotRequested", notNamed);
   }
   if (options.paused) {
-    const message = `annotation ${annotations.disableSync} is "true", so sync is paused`;
-    return condition("False", "Paused", message);
+    const paused = `annotation ${annotations.disableSync} is "true", so sync is paused`;
+    return condition("False", "Paused", paused);
   }
-  const message = `${counts.synced} of ${counts.named} connected clusters are synced`;
   if (first?.reason === undefined) return condition("True", "Synced", message);
-  const why = `first: cluster ${quoted(first.name)}: ${first.message ?? ""}`;
   const reason = knownReason(first.reason, first.conflicts > 0 ? "Conflict" : "Failed");
-  return condition("False", reason, `${message}, ${why}`);
+  return condition("False", reason, why);
 }

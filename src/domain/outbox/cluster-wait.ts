@@ -1,6 +1,9 @@
 import type { Metadata } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
 import type { Write } from "../plan/plan.ts";
+import { quoted } from "../report-object.ts";
+import { leftoverReason } from "../sync/leftover.ts";
+import type { ObservedClusterSync } from "./cluster-obstacle.ts";
 
 /** How long a finalizer waits for clusters that still hold data, in milliseconds. */
 const longestWaitMs = 30_000;
@@ -24,19 +27,29 @@ export function heldUntil(seenAt: number, holding: readonly HoldingCluster[]): n
 /** Maximum number of clusters that an Event names. */
 const mostNamed = 5;
 
+/** The clusters that still hold a source, by name, and what those say that cannot remove it. */
+export interface UnconfirmedRemoval {
+  readonly holding: readonly string[];
+  readonly blocked: readonly Pick<ObservedClusterSync, "name" | "report">[];
+}
+
 /**
  * The Event about a SharedSecret that is deleted before these clusters have confirmed that they
  * have nothing of it; none without a cluster.
  */
 export function unconfirmedRemoval(
   { namespace, name, uid }: Metadata,
-  clusters: readonly string[],
+  { holding, blocked: [first] }: UnconfirmedRemoval,
 ): readonly Write[] {
-  if (clusters.length === 0) return [];
-  const named = clusters.slice(0, mostNamed).map((cluster) => JSON.stringify(cluster));
-  const more = clusters.length - named.length;
+  if (holding.length === 0) return [];
+  const named = holding.slice(0, mostNamed).map(quoted);
+  const more = holding.length - named.length;
   const list = [...named, ...(more > 0 ? [`${more} more`] : [])].join(", ");
   const subject = { ...(namespace === undefined ? {} : { namespace }), name, uid };
+  const why =
+    first === undefined
+      ? "The agent of each cluster removes them when it reads its outbox."
+      : `First: cluster ${quoted(first.name)}: ${first.report?.message ?? ""}`;
   return [
     {
       do: "record-event",
@@ -45,10 +58,8 @@ export function unconfirmedRemoval(
         subject,
         deduplicationKey: uid,
         type: "Warning",
-        reason: "ClusterUnreachable",
-        note:
-          `The removal of the copies is not confirmed by: ${list}. ` +
-          "The agent of each cluster removes them when it reads its outbox.",
+        reason: first === undefined ? "ClusterUnreachable" : leftoverReason,
+        note: `The removal of the copies is not confirmed by: ${list}. ${why}`,
       },
     },
   ];

@@ -1,5 +1,6 @@
 import { knownReason } from "../../api/conditions.ts";
 import { annotations } from "../../api/names.ts";
+import type { Metadata } from "../../api/object.ts";
 import type { ReportItem, ReportObject } from "../../api/report.ts";
 import { resources } from "../../api/resources.ts";
 import { instantOf } from "../lifetime.ts";
@@ -66,10 +67,14 @@ function syncIn(source: Source, observed: ObservedCluster, now: number): Observe
     namespace,
     secret,
     agent: agentOf(observed, now),
-    // Whether its data is that of the source is not known without a right to read it.
-    state: secret === undefined ? "missing" : "current",
+    state: secret === undefined ? "missing" : stateOf(secret),
     report: secret === undefined ? undefined : currentReport(secret, reports),
   };
+}
+
+/** Whether its data is that of the source is not known without a right to read it. */
+function stateOf(secret: Metadata): "waiting" | "current" {
+  return secret.annotations[annotations.withdrawn] === undefined ? "current" : "waiting";
 }
 
 /** What an agent reports of a source. */

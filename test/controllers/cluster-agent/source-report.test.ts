@@ -73,6 +73,26 @@ describe("a source of the outbox", () => {
     });
   });
 
+  test("that is withdrawn is reported as what cannot be removed", async () => {
+    const kept = rawCopy("db", "pay");
+    Object.assign(kept.metadata, {
+      deletionTimestamp: "2026-03-01T00:00:00Z",
+      finalizers: ["example.com/keep"],
+    });
+    const entries = [rawTombstone("db")];
+    const { world, events, reconcile } = await agentWorld({ entries, secrets: [kept] });
+    await reconcile(sourceReportReconciler, key);
+    expect(world.memory.sourceReports.get(key)).toMatchObject({
+      report: {
+        seen: entries[0]?.metadata["resourceVersion"],
+        desired: 0,
+        reason: "RemovalBlocked",
+        message: expect.stringMatching(/^pay\/db: .*"example.com\/keep"$/),
+      },
+    });
+    expect(events).toEqual(["RemovalBlocked"]);
+  });
+
   test("that is missing is forgotten, which is reported", async () => {
     const entry = rawEntry("db");
     const { world, entries, reconcile, enqueued } = await agentWorld({ entries: [entry] });

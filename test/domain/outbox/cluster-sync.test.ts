@@ -49,6 +49,7 @@ const connected = (changes: Partial<ObservedClusterSync> = {}): ObservedClusterS
   secret: observedMetadata({ resourceVersion: "7" }),
   ...changes,
 });
+const nothingThere = { desired: 0, synced: 0 } as const;
 const unknown = connected({ connected: undefined, report: undefined });
 const shareFull = connected({ state: "share-full" });
 const noOutbox = connected({ namespace: undefined, report: undefined });
@@ -61,6 +62,9 @@ function said(observed: ObservedClusterSync, options: Partial<SyncOptions> = {})
   const { reason = "well", desired, synced, conflicts, failed } = cluster;
   return `${reason} ${[desired, synced, conflicts, failed].join("/")}`;
 }
+
+const blocked = { seen: "7", ...nothingThere, reason: "RemovalBlocked", message: "pay/db: kept" };
+const waiting = connected({ state: "waiting", report: reported(blocked) });
 
 const failed = reported({ synced: 1, failed: 1, reason: "Forbidden", message: "pay/db: quota" });
 const problem = { reason: "TooLarge", message: "split it" } as const;
@@ -162,6 +166,17 @@ describe("the status of a source in a connected cluster", () => {
       connected({ report: failed, agent: idle }),
       "PoliciesMissing 2/1/0/1",
     ],
+    ["says what the agent cannot remove", waiting, "RemovalBlocked 0/0/0/0"],
+    [
+      "says so, too, where no project is let in",
+      { ...waiting, connected: { ...east, projects: [] } },
+      "RemovalBlocked 0/0/0/0",
+    ],
+    [
+      "says nothing of a removal that was blocked before another withdrawal",
+      { ...waiting, report: reported({ ...blocked, seen: "6" }) },
+      "Progressing 0/0/0/0",
+    ],
   ])("%s", ([, observed, wanted]) => {
     expect(said(observed)).toBe(wanted);
   });
@@ -176,6 +191,13 @@ describe("the status of a source in a connected cluster", () => {
     ],
   ])("says %s", ([, options, wanted]) => {
     expect(said(connected(), options)).toBe(wanted);
+  });
+
+  test("says what cannot be removed of a source that names no project, before all else", () => {
+    const sources = [connected({ name: "aaa", report: failed }), waiting];
+    expect(said(waiting, { projects: [] })).toBe("RemovalBlocked 0/0/0/0");
+    const { clusters } = summarizeClusters(source, sources);
+    expect(clusters.map(({ name }) => name)).toEqual(["east", "aaa"]);
   });
 
   test.for<[string, string | RegExp, ObservedClusterSync]>([
@@ -329,6 +351,12 @@ describe("the condition ClustersSynced", () => {
       'False Paused: annotation management.service/disable-sync is "true", so sync is paused',
     ],
     ["is False if the source is invalid", [connected()], { problem }, "False TooLarge: split it"],
+    [
+      "names first what cannot be removed, although no project is named",
+      [connected(), waiting],
+      { projects: [] },
+      'False RemovalBlocked: 0 of 1 connected clusters are synced, first: cluster "east": pay/db: kept',
+    ],
     [
       "is False while a cluster is in progress",
       [named("west", reported()), connected({ report: undefined })],
