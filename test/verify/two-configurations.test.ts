@@ -9,7 +9,16 @@ import {
   startDedicatedCluster,
 } from "../support/dedicated-cluster.ts";
 import { eventually } from "../support/eventually.ts";
-import { applyGateway } from "../support/install.ts";
+import {
+  applyDirectAuthorizerRbac,
+  applyDirectEndpointRbac,
+  applyGateway,
+} from "../support/install.ts";
+import {
+  type LatchkeyProcess,
+  startDirectAuthorizer,
+  startDirectEndpoint,
+} from "../support/latchkey-process.ts";
 import { webhookHost } from "../support/trust.ts";
 
 const configurations = ["one", "other"].map((identity) => ({
@@ -17,6 +26,9 @@ const configurations = ["one", "other"].map((identity) => ({
   name: `${identity}.example`,
 }));
 const names = configurations.map(({ name }) => name);
+
+/** An issuer that does not answer: the servers show their certificates without it. */
+const direct = ["--cluster-name=east", "--issuer=https://127.0.0.1:1"];
 
 /** How often an object may be written in a minute. */
 const mostInMinute = 2;
@@ -26,10 +38,14 @@ describe.skipIf(!hasDedicatedClusters)(
   () => {
     let cluster: DedicatedCluster;
     let urls: readonly string[];
+    let stopped: readonly LatchkeyProcess[] = [];
 
     beforeAll(async () => {
       cluster = await startDedicatedCluster();
-      await applyGateway(cluster.controlPlane);
+      const { controlPlane, program } = cluster;
+      await applyGateway(controlPlane);
+      await applyDirectEndpointRbac(controlPlane);
+      await applyDirectAuthorizerRbac(controlPlane);
       const processes = await Promise.all(
         configurations.flatMap(({ identity, name }) => {
           const external = `--external-names=localhost,127.0.0.1,${name}`;
@@ -43,6 +59,14 @@ describe.skipIf(!hasDedicatedClusters)(
             cluster
               .runGateway({ identity, args: [external, `--external-url=https://${name}`] })
               .then((gateway) => ({ process: gateway, url: gateway.gatewayUrl })),
+            startDirectEndpoint({
+              ...{ controlPlane, program, identity, restart: "never" },
+              args: [...direct, external],
+            }).then((endpoint) => ({ process: endpoint, url: endpoint.endpointUrl })),
+            startDirectAuthorizer({
+              ...{ controlPlane, program, identity, restart: "never" },
+              args: [...direct, `--certificate-names=${webhookHost},${name}`],
+            }).then((authorizer) => ({ process: authorizer, url: authorizer.webhookUrl })),
           ];
         }),
       );
@@ -52,8 +76,12 @@ describe.skipIf(!hasDedicatedClusters)(
         within: 120_000,
       });
       urls = processes.map(({ url }) => url);
+      stopped = processes.map(({ process }) => process);
     });
-    afterAll(() => cluster?.stop());
+    afterAll(async () => {
+      await Promise.all(stopped.map((process) => process.stop()));
+      await cluster?.stop();
+    });
 
     it("serve the names of both", async () => {
       for (const url of urls)
