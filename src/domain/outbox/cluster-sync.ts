@@ -23,7 +23,10 @@ export interface ClusterSync extends Omit<SourceReport, "seen"> {
 
 /** What a source has in all connected clusters that it names. */
 export interface ClusterSummary {
-  /** At most 20: what cannot be removed first, then what failed, what is in progress, then what is well; by name. */
+  /**
+   * At most 20: what cannot be removed first, then what failed, what is in progress, and what is
+   * well; by name.
+   */
   readonly clusters: readonly ClusterSync[];
   readonly counts: { readonly named: number; readonly synced: number };
 }

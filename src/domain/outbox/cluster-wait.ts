@@ -28,7 +28,7 @@ export function heldUntil(seenAt: number, holding: readonly HoldingCluster[]): n
 const mostNamed = 5;
 
 /** The clusters that still hold a source, by name, and what those say that cannot remove it. */
-export interface UnconfirmedRemoval {
+interface UnconfirmedRemoval {
   readonly holding: readonly string[];
   readonly blocked: readonly Pick<ObservedClusterSync, "name" | "report">[];
 }
