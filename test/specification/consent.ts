@@ -71,14 +71,14 @@ export function isPaused(object: Raw | undefined): boolean {
 
 /** The projects that a SharedSecret names; undefined if the list cannot be read. */
 export function projectsOf(source: Raw): readonly string[] | undefined {
-  const items = (mark(source, "sync-to-projects") ?? "").split(",").map((item) => item.trim());
+  const items = (mark(source, "sync-to-projects") ?? "").split(/[,\n\r]/).map((item) => item.trim());
   const named = items.filter((item) => item !== "");
   return named.every((item) => /^[-A-Za-z0-9_.*]+$/.test(item)) ? named : undefined;
 }
 
 /** The clusters that a SharedSecret names; undefined if the list cannot be read. */
 export function clustersOf(source: Raw): readonly string[] | undefined {
-  const items = (mark(source, "sync-to-clusters") ?? "").split(",").map((item) => item.trim());
+  const items = (mark(source, "sync-to-clusters") ?? "").split(/[,\n\r]/).map((item) => item.trim());
   const named = items.filter((item) => item !== "");
   return named.every((item) => /^(?:[-a-z0-9.]+|\*)$/.test(item)) ? named : undefined;
 }
@@ -124,7 +124,7 @@ export function consent(
   if (isDeleting(source) || isDeleting(namespace)) return "withheld";
   const project = mark(namespace, "project", "labels");
   const from = mark(namespace, "sync-from");
-  const froms = from?.split(",").map((name) => name.trim());
+  const froms = from?.split(/[,\n\r]/).map((name) => name.trim());
   if (froms?.some((name) => !/^[-A-Za-z0-9_.*]*$/.test(name)) === true) return "withheld";
   if (project === undefined) return "withheld";
   if (way === "copy" && mark(namespace, "sync") !== "enabled") return "withheld";

@@ -2,7 +2,7 @@ import { annotations, group } from "../../api/names.ts";
 import { isLabelValue, isQualifiedName } from "../../api/label-form.ts";
 import type { Annotated, Marks } from "../../api/object.ts";
 import { quoted } from "../report-object.ts";
-import { type OptionItem, optionItems } from "./option-items.ts";
+import { listEntries, type OptionItem, optionItems } from "./option-items.ts";
 
 /** Labels and annotations that the copies of a SharedSecret have beside Latchkey's own. */
 export type CopyMetadata = Marks;
@@ -174,7 +174,7 @@ export function isReservedKey(key: string): boolean {
  * the namespace, as `readNamespace` returns it, has the key, or its domain as `<domain>/*`.
  */
 export function copyKeyFilter(allowCopyKeys: string | undefined): (key: string) => boolean {
-  const entries = new Set(allowCopyKeys?.split(",").map((entry) => entry.trim()));
+  const entries = new Set(listEntries(allowCopyKeys ?? ""));
   return (key) => {
     const domain = domainOf(key);
     return entries.has(key) || (domain !== undefined && entries.has(`${domain}/*`));

@@ -1,3 +1,4 @@
+import { withoutEnd } from "../../api/text-end.ts";
 import { quoted } from "../report-object.ts";
 
 /** Maximum items and bytes (UTF-8) of an annotation with items, unless it has bounds of its own. */
@@ -17,8 +18,8 @@ type OptionItems =
   | { readonly kind: "refused"; readonly why: string };
 
 /**
- * Parses an annotation of items, separated by commas or line breaks. Spaces around items, keys and
- * values, and empty items, are ignored. In a value, `\,` is a comma and `\\` is a backslash.
+ * Parses an annotation of items, a list as {@link listEntries} reads it. Blanks around keys and
+ * values are ignored, too. In a value, `\,` is a comma and `\\` is a backslash.
  */
 export function optionItems(
   text = "",
@@ -27,7 +28,7 @@ export function optionItems(
   const bytes = Buffer.byteLength(text);
   if (bytes > bounds.bytes) return refused(`has ${bytes} bytes; must have at most ${bounds.bytes}`);
   const items: OptionItem[] = [];
-  for (const written of partsOf(text)) {
+  for (const written of listEntries(text)) {
     if (/\\(?![\\,])/.test(written.replaceAll("\\\\", "")))
       return refused(
         `${quoted(written)} is invalid; a backslash must be followed by a comma or by a backslash`,
@@ -42,20 +43,26 @@ export function optionItems(
   return { kind: "items", items };
 }
 
-/** The parts between unescaped commas and line breaks, without empty ones. */
-function partsOf(text: string): readonly string[] {
+/**
+ * The entries of a list in an annotation, which are separated by commas or line breaks. Blanks
+ * (spaces and tabs) around entries, and empty entries, are ignored. A comma behind a backslash
+ * separates nothing.
+ */
+export function listEntries(text: string): readonly string[] {
   const parts = text.match(/(?:\\[^\n\r]|[^,\n\r])+/g) ?? [];
-  return parts.map((part) => part.trim()).filter((part) => part !== "");
+  return parts.map(trimmed).filter((part) => part !== "");
+}
+
+/** A text without the blanks around it. */
+function trimmed(text: string): string {
+  return withoutEnd(text, " \t").replace(/^[ \t]+/, "");
 }
 
 function itemOf(text: string): OptionItem {
   const at = text.indexOf("=");
   if (at === -1) return { text, key: text };
-  const value = text
-    .slice(at + 1)
-    .trim()
-    .replaceAll(/\\([\\,])/g, "$1");
-  return { text, key: text.slice(0, at).trim(), value };
+  const value = trimmed(text.slice(at + 1)).replaceAll(/\\([\\,])/g, "$1");
+  return { text, key: trimmed(text.slice(0, at)), value };
 }
 
 function refused(why: string): OptionItems {
@@ -68,29 +75,27 @@ function refused(why: string): OptionItems {
  */
 export const listBounds = { entries: 64, characters: 4096 } as const;
 
-/** A comma-separated annotation: its entries, or why it is rejected. */
+/** A list of names in an annotation: its entries, or why it is rejected. */
 export type SyncList =
   | { readonly kind: "entries"; readonly entries: readonly string[] }
   | { readonly kind: "refused"; readonly why: string };
 
-const readable = /^[-A-Za-z0-9_.* ]*$/;
+const readable = /^[-A-Za-z0-9_.*]+$/;
 
 /**
- * Parses the entries of `sync-to-projects` or `sync-from` like the policies latchkey-project-share
- * and latchkey-sync-from. Spaces around entries and empty entries are ignored.
+ * Parses the entries of `sync-to-projects` or `sync-from`, a list as {@link listEntries} reads it,
+ * like the policies latchkey-project-share and latchkey-sync-from.
  */
 export function syncList(text = ""): SyncList {
   const refused = (why: string): SyncList => ({ kind: "refused", why });
   if (text.length > listBounds.characters)
     return refused(`has ${text.length} characters; must have at most ${listBounds.characters}`);
-  const written = text.split(",");
-  const entries = written.map((entry) => entry.trim()).filter((entry) => entry !== "");
-  const bad =
-    written.find((entry) => !readable.test(entry)) ?? entries.find((entry) => entry.includes(" "));
+  const entries = listEntries(text);
+  const bad = entries.find((entry) => !readable.test(entry));
   if (bad !== undefined)
     return refused(
-      `${quoted(bad)} is invalid; entries must be separated by commas and consist of ` +
-        "letters, digits, '-', '_', '.' and '*'",
+      `${quoted(bad)} is invalid; entries must be separated by commas or line breaks, and ` +
+        "consist of letters, digits, '-', '_', '.' and '*'",
     );
   if (entries.length > listBounds.entries)
     return refused(`has ${entries.length} entries; must have at most ${listBounds.entries}`);
