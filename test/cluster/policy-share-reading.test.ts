@@ -37,10 +37,20 @@ const names = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom("*", "a*", "c") },
 );
 const separators = fc.oneof(
-  { weight: 8, arbitrary: fc.constantFrom(",", ", ", " ,", ",,", ", ,") },
+  { weight: 8, arbitrary: fc.constantFrom(",", ", ", " ,\t", ",,", "\n", "\r\n", ",\n ") },
   {
     weight: 1,
-    arbitrary: fc.constantFrom(" ", "\n", "\t", "\u00a0", "\u2003", ";", "\ufeff", "%2C", "\uff0c"),
+    arbitrary: fc.constantFrom(
+      " ",
+      "\t",
+      "\u0085",
+      "\u00a0",
+      "\u2003",
+      ";",
+      "\ufeff",
+      "%2C",
+      "\uff0c",
+    ),
   },
 );
 /** Realistic lists, and lists with unusual syntax. */
@@ -48,7 +58,7 @@ const lists = fc
   .array(fc.tuple(names, separators), { maxLength: 20 })
   .map((parts) => parts.flat().join(""));
 const longLists = fc
-  .tuple(fc.constantFrom("p,", "p", ",", " ", "a ,"), fc.integer({ min: 60, max: 4_200 }))
+  .tuple(fc.constantFrom("p,", "p", ",", " ", "\n", "a ,"), fc.integer({ min: 60, max: 4_200 }))
   .map(([part, times]) => part.repeat(times));
 
 const entriesOf = (list: SyncList): readonly string[] =>

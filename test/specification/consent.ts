@@ -71,14 +71,18 @@ export function isPaused(object: Raw | undefined): boolean {
 
 /** The projects that a SharedSecret names; undefined if the list cannot be read. */
 export function projectsOf(source: Raw): readonly string[] | undefined {
-  const items = (mark(source, "sync-to-projects") ?? "").split(/[,\n\r]/).map((item) => item.trim());
+  const items = (mark(source, "sync-to-projects") ?? "")
+    .split(/[,\n\r]/)
+    .map((item) => item.trim());
   const named = items.filter((item) => item !== "");
   return named.every((item) => /^[-A-Za-z0-9_.*]+$/.test(item)) ? named : undefined;
 }
 
 /** The clusters that a SharedSecret names; undefined if the list cannot be read. */
 export function clustersOf(source: Raw): readonly string[] | undefined {
-  const items = (mark(source, "sync-to-clusters") ?? "").split(/[,\n\r]/).map((item) => item.trim());
+  const items = (mark(source, "sync-to-clusters") ?? "")
+    .split(/[,\n\r]/)
+    .map((item) => item.trim());
   const named = items.filter((item) => item !== "");
   return named.every((item) => /^(?:[-a-z0-9.]+|\*)$/.test(item)) ? named : undefined;
 }

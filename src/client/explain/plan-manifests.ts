@@ -9,6 +9,7 @@ import { SecretText } from "../../api/secret-text.ts";
 import { nameOf } from "../../domain/report-object.ts";
 import { ConfigError, namespaceName, objectName, UsageError } from "../../runtime/config-values.ts";
 import { errorCode, mostInputBytes, readFileBytes } from "../../runtime/read-text-file.ts";
+import { valueProblem } from "./manifest-values.ts";
 
 /** A kind that decides which copies exist. */
 type PlannedKind = "SharedSecret" | "Namespace" | "Secret";
@@ -75,6 +76,8 @@ export function parseManifests(
   for (const { file, text } of texts) {
     for (const document of documentsOf(text, file).flatMap(itemsOf)) {
       const place = `${file}: ${nameOf(objectOf(document))}`;
+      const problem = valueProblem(document);
+      if (problem !== undefined) throw new UsageError(`${place}: ${problem}`);
       const found = plannedManifest(document, { file, namespace, place });
       if (found === undefined) skipped.push(objectOf(document));
       else if (manifests.has(keyIn(found)))

@@ -184,7 +184,11 @@ export const outcomeTexts: Readonly<Record<OutcomeKind, Texts>> = {
     reason: "SyncFromInvalid",
     fact: (e) => `annotation ${syncFrom} of ${namespaceName(e)} is invalid`,
     cause: (e) =>
-      onNamespace(e, syncFrom, "Separate names of namespaces by commas; at most 64 of them."),
+      onNamespace(
+        e,
+        syncFrom,
+        "Separate names of namespaces by commas or line breaks; at most 64 of them.",
+      ),
   },
   "sync-from-excludes": {
     reason: "SyncFromExcludes",

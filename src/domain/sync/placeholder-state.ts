@@ -148,7 +148,7 @@ function obstacleText(obstacle: NamespaceObstacle, source: ObjectRef): string {
     case "sync-from-invalid":
       return (
         `annotation ${annotations.syncFrom} of the namespace is invalid; ` +
-        "separate names of namespaces by commas"
+        "separate names of namespaces by commas or line breaks"
       );
     case "sync-from-excludes":
       return (

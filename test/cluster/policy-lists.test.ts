@@ -1,0 +1,69 @@
+import { readFile, readdir } from "node:fs/promises";
+import { beforeAll, describe, expect, it } from "vitest";
+import { annotations, labels } from "../../src/api/names.ts";
+import { listTable } from "../support/list-table.ts";
+import { admin, api, type Answer, ask, makeNamespace, unique } from "../support/policy-request.ts";
+import { sharedSecretPath } from "../support/shared-secret-requests.ts";
+import { dryCreate, merge, shared, withPolicies } from "./policy-fixture.ts";
+
+const clusters = "/api/v1/namespaces/latchkey-clusters";
+let namespace: string;
+
+beforeAll(async () => {
+  namespace = await makeNamespace();
+  const found = await api.find(clusters);
+  if (found.code === 404)
+    await api.create("/api/v1/namespaces", { metadata: { name: "latchkey-clusters" } });
+});
+
+const share = (name: string) => (text: string) =>
+  dryCreate(admin, sharedSecretPath(namespace), shared({ [name]: text }));
+const ofNamespace = (name: string) => (text: string) =>
+  merge(admin, `/api/v1/namespaces/${namespace}?dryRun=All`, {
+    metadata: { annotations: { [name]: text } },
+  });
+const ofCluster = (name: string) => (text: string) =>
+  ask(admin, {
+    method: "POST",
+    path: `${clusters}/secrets?dryRun=All`,
+    body: {
+      metadata: {
+        name: unique("cluster"),
+        labels: { [labels.cluster]: "east" },
+        annotations: { [name]: text },
+      },
+    },
+  });
+
+/** Annotations with a list that a policy reads, and how one is written. */
+const readers: readonly (readonly [string, (text: string) => Promise<Answer>])[] = [
+  [annotations.syncToProjects, share(annotations.syncToProjects)],
+  [annotations.syncToClusters, share(annotations.syncToClusters)],
+  [annotations.syncFrom, ofNamespace(annotations.syncFrom)],
+  [annotations.allowCopyKeys, ofNamespace(annotations.allowCopyKeys)],
+  [annotations.projects, ofCluster(annotations.projects)],
+];
+
+withPolicies.each(readers)("a policy reads a list in %s", (name, write) => {
+  it.each(listTable)("$text: it names the entry that does not fit", async ({ text, bad }) => {
+    const { code, message = "", warnings = [] } = await write(text);
+    const said = [code < 300 ? "" : message, ...warnings].filter((each) => each.includes(name));
+    if (bad === undefined) expect([code < 300, said]).toEqual([true, []]);
+    else expect(said[0]).toContain(`annotations[${name}]`);
+    // A warning is in a header, which has other characters in Latin-1.
+    if (bad !== undefined && /^[ -~]*$/.test(bad)) expect(said[0]).toContain(`"${bad}"`);
+  });
+});
+
+describe("every policy", () => {
+  it("separates lists in the same way", async () => {
+    const directory = new URL("../../config/policies/", import.meta.url);
+    const texts = await Promise.all(
+      (await readdir(directory)).map((file) => readFile(new URL(file, directory), "utf8")),
+    );
+    const splits = texts.flatMap((text) => text.match(/\S*[.]split\([^)]*\)/g) ?? []);
+    expect(splits.length).toBeGreaterThan(8);
+    const form = String.raw`.replace('\n', ',').replace('\r', ',').split(',')`;
+    expect(splits.filter((split) => !split.endsWith(form))).toEqual([]);
+  });
+});
