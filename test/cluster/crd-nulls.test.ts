@@ -24,7 +24,7 @@ import {
 /** Fields without which a key or token allows more than with them. */
 const rule = "spec.scope.rules[0]";
 const limits: ReadonlySet<string> = new Set([
-  ...["scope", "ttl", "disabled", "user", "team", "subject"].map((field) => `spec.${field}`),
+  ...["scope", "ttl", "disabled"].map((field) => `spec.${field}`),
   ...["projects", "virtualClusters"].map((field) => `spec.scope.roles[0].${field}`),
   ...["verbs", "resources", "resourceNames", "namespaces", "nonResourceURLs", "requestTargets"].map(
     (field) => `${rule}.${field}`,
@@ -149,14 +149,12 @@ describe.each(everyKind)("null in a field of the spec of %s", (kind) => {
 
   function expected(place: Place, way: string): string {
     const isEntry = typeof place.at(-1) === "number";
-    const wasThere = pathOf(place) !== "spec.team" && pathOf(place) !== "spec.subject";
-    const isKey = kind === "OwnedAccessKey";
     if (kind === "DirectClusterEndpointToken" && !["create", "apply"].includes(way))
       return "refused";
     if (isEntry || way.startsWith("apply")) return "refused";
     if (!limits.has(pathOf(place))) return "absent";
     if (way !== "merge patch" || pathOf(place) === `${rule}.resources`) return "refused";
-    return isKey && wasThere ? "absent, with a warning" : "absent";
+    return "absent, with a warning";
   }
 });
 

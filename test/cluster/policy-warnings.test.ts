@@ -89,7 +89,7 @@ describe.skipIf(!inject("hasPolicies"))("a namespace that would get no copies", 
       object({ [annotations.sync]: "enabled", [annotations.syncFrom]: "team-a, *" }, "web"),
       [
         expect.stringContaining(
-          `metadata.annotations[${annotations.syncFrom}]: "*" is not a valid namespace name`,
+          `metadata.annotations[${annotations.syncFrom}]: " *" is not a valid namespace name`,
         ),
       ],
     ],
@@ -99,6 +99,20 @@ describe.skipIf(!inject("hasPolicies"))("a namespace that would get no copies", 
       [
         expect.stringContaining(
           `metadata.annotations[${group}/sync-form] is unknown on Namespaces and has no effect`,
+        ),
+      ],
+    ],
+    [
+      "sync-from is empty, as a chart makes it that renders null",
+      object({ [annotations.sync]: "enabled", [annotations.syncFrom]: "" }, "web"),
+      [expect.stringContaining(`metadata.annotations[${annotations.syncFrom}] is empty, as null`)],
+    ],
+    [
+      "allow-copy-keys has an entry that allows nothing",
+      object({ [annotations.allowCopyKeys]: "tier\nexample.com/*\n*" }),
+      [
+        expect.stringContaining(
+          `metadata.annotations[${annotations.allowCopyKeys}]: "*" allows nothing`,
         ),
       ],
     ],
@@ -341,9 +355,9 @@ describe.skipIf(!inject("hasPolicies"))("the Secret of a connected cluster", () 
     ["names", "web, pay,,", []],
     ["all projects", "*", []],
     ["none", "", []],
-    ["a glob", "web, pay-*", about('because "pay-*" is not the name of a project')],
+    ["a glob", "web, pay-*", about('because " pay-*" is not the name of a project')],
     ["a space inside a name", "web pay", about('because "web pay" is not the name of a project')],
-    ["another separator", "web;pay", about("must be a list of at most 64 names")],
+    ["another separator", "web;pay", about('because "web;pay" is not the name of a project')],
     ["65 names", "a,".repeat(65), about("must be a list of at most 64 names")],
     ["4097 characters", ",".repeat(4097), about("must be a list of at most 64 names")],
   ])("gets a warning of a list that lets in no project: %s", async (_what, projects, expected) => {

@@ -4,7 +4,7 @@ import { resources } from "../../api/resources.ts";
 import { annotationField } from "../../domain/report-object.ts";
 
 /** Fields of a key or token that limit it; the schema refuses null in them. */
-const limits = ["scope", "ttl", "disabled", "user", "team", "subject"];
+const limits = ["scope", "ttl", "disabled"];
 
 /**
  * What is wrong with the values of an object in a file; undefined if nothing is. The API server
