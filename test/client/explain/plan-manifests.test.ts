@@ -63,6 +63,19 @@ describe("the documents of a file", () => {
       'metadata.namespace: "/" must be the name of a namespace',
     ],
     ["- canary", "a document is not an object"],
+    ...["12345", "true", "[canary]"].map((value) => [
+      `apiVersion: v1\nkind: Namespace\nmetadata: {name: a, annotations: {b: c, d: ${value}}}`,
+      'Namespace "a": metadata.annotations["d"] must be a string; put the value in quotes',
+    ]),
+    ...[
+      ["scope: null", "spec.scope"],
+      ["ttl:", "spec.ttl"],
+      ["scope: {rules: [{verbs: [get]}, {namespaces: ~}]}", "spec.scope.rules[1].namespaces"],
+      ["scope: {rules: [{resources: [null]}]}", "spec.scope.rules[0].resources[0]"],
+    ].map(([spec, field]) => [
+      `apiVersion: management.service/v1\nkind: OwnedAccessKey\nmetadata: {name: a}\nspec:\n  ${spec}`,
+      `OwnedAccessKey "a": ${field} must not be null; set it, or remove the field`,
+    ]),
     [`${shared("")}\n---\n${shared("")}`, 'a.yaml: SharedSecret "db" is there twice'],
   ])("are refused without their values: %j", (text, sentence) => {
     expect(() => parse(text)).toThrow(sentence);
