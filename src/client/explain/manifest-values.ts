@@ -1,6 +1,5 @@
-import { group } from "../../api/names.ts";
-import { isRecord, recordAt, stringAt } from "../../api/parse.ts";
-import { resources } from "../../api/resources.ts";
+import { isOfKind, isRecord, recordAt } from "../../api/parse.ts";
+import { apiVersionOf, resources } from "../../api/resources.ts";
 import { annotationField } from "../../domain/report-object.ts";
 
 /** Fields of a key or token that limit it; the schema refuses null in them. */
@@ -23,10 +22,8 @@ export function valueProblem(document: unknown): string | undefined {
 }
 
 function isKeyOrToken(document: unknown): boolean {
-  const kinds: readonly string[] = [resources.ownedAccessKeys.kind, resources.endpointTokens.kind];
-  return (
-    kinds.includes(stringAt(document, "kind") ?? "") &&
-    stringAt(document, "apiVersion")?.startsWith(`${group}/`) === true
+  return [resources.ownedAccessKeys, resources.endpointTokens].some((resource) =>
+    isOfKind(document, apiVersionOf(resource), resource.kind),
   );
 }
 

@@ -5,8 +5,10 @@ import { narrows } from "../../../src/domain/scope/narrows.ts";
 import { schemaOf } from "../../support/crd-schema.ts";
 import { pathOf, type Place, placesOf, sampleOf, withValue } from "../../support/null-places.ts";
 
-const inside = (value: unknown, ...fields: readonly string[]): Readonly<Record<string, unknown>> =>
-  fields.reduce(recordAt, { value }["value"] as Readonly<Record<string, unknown>>);
+type Fields = Readonly<Record<string, unknown>>;
+
+const inside = (value: Fields, ...fields: readonly string[]): Fields =>
+  fields.reduce(recordAt, value);
 
 /** Names of entries: an empty one selects nothing, so an entry without it covers nothing. */
 const names =
