@@ -259,7 +259,9 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
       scope: { spaces: [{ project: "web", space: "dev" }] },
     };
     expect(await stored(name)).toEqual(changed);
-    expect((await set("--clear-scope", "--dry-run=server")).stderr).toContain("(dry run)");
+    const { stderr } = await set("--clear-scope", "--dry-run=server");
+    expect(stderr).toContain("(dry run)");
+    expect(stderr).not.toContain("Warning");
     expect(await stored(name)).toEqual(changed);
     const cleared = ["--clear-scope", "--display-name=", "--description=", "--ttl=0"];
     expect(await set(...cleared)).toMatchObject({ code: 0 });
