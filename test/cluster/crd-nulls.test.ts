@@ -172,7 +172,7 @@ describe.each(everyKind)("null in %s", (kind) => {
     const path = `${collectionOf(kind)}/${metadata.name}/status?dryRun=All`;
     const found = await Promise.all(
       placesOf(schema, ["status"]).map(async (place) => {
-        const status = recordAt(withValue({}, place, null), "status");
+        const status = recordAt(withValue({ status: sampleOf(schema) }, place, null), "status");
         const body = { apiVersion, kind, metadata, status };
         const answer = await ask(statusWriter, { method: "PUT", path, body });
         const isNamed = answer.code >= 300 && answer.message.includes(`${pathOf(place)}: `);
