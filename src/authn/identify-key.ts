@@ -4,6 +4,7 @@ import { authenticate, type UserInfo } from "../domain/access-key/authenticate.t
 import type { ResolvedKey } from "../domain/access-key/key-state.ts";
 import { BoundedWaits } from "../runtime/bounded-waits.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { networkOf } from "../runtime/peer.ts";
 import type { AccessKeyCache } from "./access-key-cache.ts";
 
 /** The result of authentication with a presented key, for metrics; the client never gets it. */
@@ -65,7 +66,7 @@ export class UnknownKeyRetries {
         resolve();
       };
       const cancel = clock.wakeAfter(catchUpMs, end);
-      const leave = this.#waits.begin(peerAddress, end);
+      const leave = this.#waits.begin(networkOf(peerAddress), end);
     });
   }
 }

@@ -59,7 +59,7 @@ export const controllerOptions = {
   },
   issuerAddress: {
     value: "<host:port>",
-    initial: "0.0.0.0:8443",
+    initial: ":8443",
     help:
       "address at which the issuer serves its discovery document and public signing keys, " +
       "over TLS",

@@ -1,6 +1,6 @@
 import { BoundedWaits } from "../runtime/bounded-waits.ts";
 import { type Clock, sleep } from "../runtime/clock.ts";
-import type { Peer } from "../runtime/peer.ts";
+import { networkOf, type Peer } from "../runtime/peer.ts";
 import { type HttpRequest, plain } from "../runtime/routes.ts";
 import type { ObservedSigningKeys } from "../tokens/signing-keys.ts";
 import type { Published } from "./published-kinds.ts";
@@ -91,7 +91,7 @@ export class ListPolls {
     if (version !== undefined && waitMs > 0) {
       const done = new AbortController();
       onClose?.(() => done.abort());
-      const leave = this.#polls.begin(address, () => done.abort());
+      const leave = this.#polls.begin(networkOf(address), () => done.abort());
       await this.#change(version, waitMs, done).finally(leave);
       if (!published.isFresh()) return staleResponse;
       if (this.#version() === after) return { status: 304, headers: noStore, body: "" };

@@ -10,7 +10,7 @@ import {
 /** The address at which a process that forwards requests serves its clients. */
 export const clientAddress = {
   value: "<host:port>",
-  initial: "0.0.0.0:8443",
+  initial: ":8443",
   help: "address for requests of clients, over TLS",
   parse: hostPort,
 } as const;

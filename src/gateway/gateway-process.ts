@@ -183,7 +183,7 @@ function clientServer(
           isUpgrade: asksForUpgrade,
           onRefused: refusalCounter("gateway", ["connection"], metrics),
         });
-        log.info({ port: server.port }, `${name} listens`);
+        log.info({ url: server.url }, `${name} listens`);
         return server;
       },
       certificateDirectory,

@@ -16,6 +16,7 @@ import type { IssuerRoles } from "../published/issuer-roles.ts";
 import type { RevokedTokens } from "../published/revoked-tokens.ts";
 import { BoundedWaits } from "../runtime/bounded-waits.ts";
 import type { PassiveClock } from "../runtime/clock.ts";
+import { networkOf } from "../runtime/peer.ts";
 import { tokenProblems, type VerifiedToken } from "../tokens/direct-token.ts";
 import type { VerifiedTokens } from "../tokens/verified-tokens.ts";
 import { type Authenticator, type Credential, type Decision, notReady } from "./credential.ts";
@@ -55,7 +56,7 @@ export function tokenAuthenticator(deps: TokenAuthenticatorDeps): Authenticator 
   /** Waits for the keys of now; false if there are no other ones, true at once if it is let go. */
   const refresh = async (peerAddress: string): Promise<boolean> => {
     const letGo = Promise.withResolvers<true>();
-    const leave = refreshes.begin(peerAddress, () => letGo.resolve(true));
+    const leave = refreshes.begin(networkOf(peerAddress), () => letGo.resolve(true));
     try {
       return await Promise.race([keys.refresh(), letGo.promise]);
     } finally {

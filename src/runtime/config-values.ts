@@ -73,11 +73,12 @@ export const namespaceName: ParseValue<string> = (value, option) => {
 
 /** An address to listen on; port 0 is any free port. */
 export interface HostPort {
+  /** Empty: all addresses of IPv6 and IPv4, or of IPv4 on a machine without IPv6. */
   readonly host: string;
   readonly port: number;
 }
 
-/** `host:port`, `:port` (all addresses) or `[IPv6]:port`; port 0 is any free port. */
+/** `host:port`, `[IPv6]:port`, or `:port` and `[::]:port` for all addresses of both families. */
 export const hostPort: ParseValue<HostPort> = (value, option) => {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]/]*)):(\d{1,5})$/.exec(value);
   const port = Number(match?.[3]);
@@ -85,9 +86,10 @@ export const hostPort: ParseValue<HostPort> = (value, option) => {
     throw new ConfigError(
       option,
       value,
-      "must be host:port with a port up to 65535, such as 0.0.0.0:8080",
+      "must be host:port with a port up to 65535, such as :8080 or [fd00::1]:8080",
     );
-  return { host: match[1] ?? (match[2] || "0.0.0.0"), port };
+  const host = match[1] ?? match[2] ?? "";
+  return { host: host === "::" ? "" : host, port };
 };
 
 /** A secret path segment; errors do not quote it. */
@@ -114,12 +116,23 @@ export const dnsNames: ParseValue<readonly string[]> = (value, option) => {
   return names;
 };
 
-/** DNS names and IP addresses, separated by commas. */
+/** DNS names and IP addresses, IPv6 as in RFC 5952, separated by commas. */
 export const hostNames: ParseValue<readonly string[]> = (value, option) => {
   const names = listed(value);
   const addresses = names.filter((name) => isIP(name) !== 0);
-  return [...addresses, ...dnsNames(names.filter((name) => isIP(name) === 0).join(","), option)];
+  const others = names.filter((name) => isIP(name) === 0);
+  return [
+    ...addresses.map((address) => plainAddress(address, option)),
+    ...dnsNames(others.join(","), option),
+  ];
 };
+
+function plainAddress(address: string, option: string): string {
+  if (isIP(address) === 4) return address;
+  const plain = URL.parse(`http://[${address}]`)?.hostname.slice(1, -1);
+  if (plain !== undefined) return plain;
+  throw new ConfigError(option, address, "must be an address without a zone, such as fd00::1");
+}
 
 /** Names of users, separated by commas. */
 export const userNames: ParseValue<readonly string[]> = (value) => listed(value);

@@ -1,7 +1,7 @@
 import type { Server, Socket } from "node:net";
 import { aborted, sleep, type Timers } from "./clock.ts";
 import { ItemsByOwner } from "./items-by-owner.ts";
-import { idOf } from "./peer.ts";
+import { addressOf, idOf, networkOf } from "./peer.ts";
 
 /** Maximum numbers of open connections of a server. */
 export interface ConnectionLimits {
@@ -244,6 +244,7 @@ const closedConnection: Connection = {
 /** Records the connections of a server, from `accept()` on. */
 export function recordConnections(server: Server, connections: ConnectionPool): void {
   server.on("connection", (socket: Socket) => {
-    socket.once("close", connections.opened(idOf(socket), socket.remoteAddress ?? "", socket));
+    const network = networkOf(addressOf(socket));
+    socket.once("close", connections.opened(idOf(socket), network, socket));
   });
 }

@@ -4,7 +4,7 @@ import type { Timers } from "./clock.ts";
 import type { Connection, ConnectionLimits } from "./connection-pool.ts";
 import type { Logger } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
-import { type Peer, peerOf } from "./peer.ts";
+import { networkOf, type Peer, peerOf } from "./peer.ts";
 import { type Body, hasBody, readBody } from "./read-body.ts";
 import {
   type Gate,
@@ -58,8 +58,6 @@ type HttpRefusal = (typeof httpRefusals)[number];
 
 /** A listening server that answers requests itself. */
 export interface HttpServer extends Server {
-  /** `http://host:port` or `https://host:port`, with the actual port. */
-  readonly url: string;
   /** Bytes of the bodies of pending requests, of clients with and without a certificate. */
   bodyBytes(): { readonly certified: number; readonly others: number };
 }
@@ -72,7 +70,7 @@ const mostBodyBytes = 8 * 1_048_576;
 
 /** Serves `handler` over HTTP/1.1; rejects if it cannot listen on the address. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const { host, tls, connections = httpLimits.connections, onRefused = () => {} } = options;
+  const { connections = httpLimits.connections, onRefused = () => {} } = options;
   const budgets = {
     certified: new BodyBudget(mostBodyBytes),
     others: new BodyBudget(mostBodyBytes),
@@ -84,10 +82,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     onRequest: (incoming, outgoing, serving) =>
       void serve(incoming, outgoing, { ...options, ...serving, onRefused, budgets }),
   });
-  const shownHost = host.includes(":") ? `[${host}]` : host;
   return {
     ...server,
-    url: `${tls === undefined ? "http" : "https"}://${shownHost}:${server.port}`,
     bodyBytes: () => ({ certified: budgets.certified.used, others: budgets.others.used }),
   };
 }
@@ -113,7 +109,7 @@ async function serve(
     const found = head === undefined ? plain(400, "bad request") : options.gate?.(head, peer);
     const refusal = found !== undefined && "status" in found ? found : undefined;
     if (found !== undefined && "isHidden" in found && found.isHidden === true)
-      connection.accepted(peer.clientName ?? peer.address);
+      connection.accepted(peer.clientName ?? networkOf(peer.address));
     const body =
       refusal === undefined && hasBody(incoming) ? await bodyOf(incoming, peer, options) : noBody;
     if (head === undefined || refusal !== undefined || body.kind !== "whole") {
@@ -161,7 +157,7 @@ function bodyOf(
     clock,
     most,
     budget: clientName === undefined ? budgets.others : budgets.certified,
-    sender: clientName ?? address,
+    sender: clientName ?? networkOf(address),
   });
 }
 

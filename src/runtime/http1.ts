@@ -11,7 +11,7 @@ import type { Duplex } from "node:stream";
 import type { SecureContextOptions } from "node:tls";
 import type { Connection, ConnectionPool } from "./connection-pool.ts";
 import type { Exchange, ExchangeHead } from "./exchange.ts";
-import { idOf } from "./peer.ts";
+import { addressOf, idOf } from "./peer.ts";
 import { hasBody } from "./read-body.ts";
 import type { ServerLimits, ServerOptions, ServerTls } from "./server-options.ts";
 import type { UnreadAnswers } from "./unread-answers.ts";
@@ -159,7 +159,7 @@ function http1Head(incoming: IncomingMessage, isUpgrade: boolean): ExchangeHead 
     rawHeaders: incoming.rawHeaders,
     httpVersion: incoming.httpVersion === "1.1" ? "1.1" : "1.0",
     isUpgrade,
-    peerAddress: incoming.socket.remoteAddress ?? "",
+    peerAddress: addressOf(incoming.socket),
   };
 }
 

@@ -8,7 +8,7 @@ import {
 import { addAbortSignal } from "node:stream";
 import type { ConnectionPool, Connection } from "./connection-pool.ts";
 import type { Exchange, ExchangeHead } from "./exchange.ts";
-import { idOf } from "./peer.ts";
+import { addressOf, idOf } from "./peer.ts";
 import { lingerMs, type ServerOptions } from "./server-options.ts";
 import type { UnreadAnswers } from "./unread-answers.ts";
 
@@ -51,7 +51,7 @@ export function http2Server(
     session.on("error", () => {});
     limitControlFrames(session, options);
     // A session that has ended does not know its socket any more.
-    const peerAddress = session.socket.remoteAddress ?? "";
+    const peerAddress = addressOf(session.socket);
     const connection = connections.of(idOf(session.socket));
     session.on("stream", (stream: ServerHttp2Stream, _headers, _flags, rawHeaders) => {
       // A stream without a listener for its errors would end the process.

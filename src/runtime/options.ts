@@ -104,7 +104,7 @@ export const processOptions = {
   },
   httpAddress: {
     value: "<host:port>",
-    initial: "0.0.0.0:8080",
+    initial: ":8080",
     help: "address for metrics, health and, in the controller, the public signing keys",
     parse: hostPort,
   },

@@ -20,6 +20,23 @@ export interface Peer {
  */
 const peers = new WeakMap<Socket, Peer>();
 
+/** The IP address of a client: a server of both families sees IPv4 within IPv6 (RFC 4291, 2.5.5.2). */
+export function addressOf({ remoteAddress = "" }: Pick<Socket, "remoteAddress">): string {
+  return remoteAddress.replace(/^::ffff:(?=\d+\.)/, "");
+}
+
+/**
+ * What shares count as one client: an IPv4 address, and of an IPv6 address the first 64 bits, of
+ * which a host may have all addresses (RFC 4291, section 2.5.1).
+ */
+export function networkOf(address: string): string {
+  const [left = "", right] = address.split("::");
+  if (!address.includes(":")) return address;
+  const groups = left === "" ? [] : left.split(":");
+  const known = right === undefined ? groups : [...groups, "0", "0", "0", "0"];
+  return known.slice(0, 4).join(":");
+}
+
 /** Identifies a connection; a TLS socket and the TCP socket below it have the same id. */
 export function idOf({ remoteAddress = "", remotePort = 0, localAddress = "" }: Socket): string {
   return `${remoteAddress} ${remotePort} ${localAddress}`;
@@ -38,7 +55,7 @@ export function peerOf(socket: Socket): Peer {
 }
 
 function newPeer(socket: Socket): Peer {
-  const address = socket.remoteAddress ?? "";
+  const address = addressOf(socket);
   if (!(socket instanceof TLSSocket) || !socket.authorized)
     return { clientName: undefined, address };
   const name: unknown = socket.getPeerCertificate().subject?.CN;

@@ -1,13 +1,13 @@
 import type { Server as PlainServer } from "node:http";
 import type { Http2Server } from "node:http2";
 import { Server as SecureServer } from "node:https";
-import type { Socket } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { Server as TlsServer, TLSSocket } from "node:tls";
 import { ConnectionPool, recordConnections } from "./connection-pool.ts";
 import { FairShares, type Share } from "./fair-shares.ts";
 import { contextOf, http1Server } from "./http1.ts";
 import { http2Server } from "./http2.ts";
-import { idOf, peerOf } from "./peer.ts";
+import { addressOf, idOf, networkOf, peerOf } from "./peer.ts";
 import { lingerMs, type ServerOptions, type ServerTls } from "./server-options.ts";
 import { UnreadAnswers } from "./unread-answers.ts";
 
@@ -27,6 +27,8 @@ interface DrainTimes {
 /** A listening server. */
 export interface Server {
   readonly port: number;
+  /** `http://host:port` or `https://host:port`, with the actual address and port. */
+  readonly url: string;
   /** Current numbers of connections. */
   load(): ReturnType<ConnectionPool["load"]>;
   /** Uses other certificates for new connections; open connections are kept. */
@@ -63,7 +65,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   // After the handshakes, or a connection that waits for its turn would count only then.
   recordConnections(server, connections);
   await listening(server, options);
-  const address = server.address();
+  const { address: host, port } = addressOfServer(server);
 
   function close(graceMs: number): Promise<void> {
     return new Promise((resolve) => {
@@ -78,7 +80,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     });
   }
   return {
-    port: typeof address === "object" && address !== null ? address.port : options.port,
+    port,
+    url: `${options.tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${port}`,
     load: () => connections.load(),
     useTls(material) {
       if (server instanceof SecureServer) server.setSecureContext(contextOf(material, limits));
@@ -129,6 +132,13 @@ function divideByProtocol(
   });
 }
 
+/** Where a server that listens at no path is. */
+function addressOfServer(server: PlainServer): AddressInfo {
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the server has no address");
+  return address;
+}
+
 function listening(server: PlainServer, { host, port }: ServerOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
@@ -154,7 +164,7 @@ export function shareHandshakes(server: TlsServer, most = mostHandshakes): void 
   server.removeAllListeners("connection");
   server.on("connection", (socket: Socket) => {
     const id = idOf(socket);
-    const share = shares.ask({ user: socket.remoteAddress ?? "", key: "" }, 1);
+    const share = shares.ask({ user: networkOf(addressOf(socket)), key: "" }, 1);
     pending.set(id, share);
     socket.once("close", () => {
       if (pending.get(id) === share) pending.delete(id);

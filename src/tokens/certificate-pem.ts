@@ -31,12 +31,13 @@ export function validityOf(pem: string): CertificateValidity | undefined {
   }
 }
 
-/** The DNS names and IP addresses of a valid certificate. */
+/** The DNS names and IP addresses of a valid certificate, IPv6 as in RFC 5952. */
 export function namesIn(certificate: string): readonly string[] {
   const { subjectAltName = "" } = new X509Certificate(certificate);
   return subjectAltName
     .split(", ")
-    .flatMap((entry) => /^(?:DNS|IP Address):(.*)$/.exec(entry)?.slice(1) ?? []);
+    .flatMap((entry) => /^(?:DNS|IP Address):(.*)$/.exec(entry)?.slice(1) ?? [])
+    .map((name) => URL.parse(`http://[${name}]`)?.hostname.slice(1, -1) ?? name);
 }
 
 /** The first certificate of a PEM text. */

@@ -67,7 +67,7 @@ export const webhookOptions = {
   ...quotaOptions,
   webhookAddress: {
     value: "<host:port>",
-    initial: "0.0.0.0:8443",
+    initial: ":8443",
     help: "address for requests of kube-apiserver, over TLS",
     parse: hostPort,
   },

@@ -29,7 +29,7 @@ const namespace = "latchkey-system";
 const service = {
   namespace,
   serviceName: "w",
-  externalNames: ["w.example"],
+  externalNames: ["w.example", "fd00::1"],
   clientName: "latchkey:kube-apiserver",
   hasConfigurations: true,
 };
@@ -40,6 +40,7 @@ const terms = {
     "w.latchkey-system",
     "w",
     "w.example",
+    "fd00::1",
   ],
   clientName: "latchkey:kube-apiserver",
 };
