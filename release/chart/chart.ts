@@ -3,7 +3,9 @@ import { join } from "node:path";
 import { dump } from "js-yaml";
 import { isRecord, recordAt, stringAt } from "../../src/api/parse.ts";
 import { oldestMinor } from "../../src/domain/kubernetes-version.ts";
+import { documentation } from "../registry.ts";
 import { nameOf } from "./kustomize.ts";
+import { commonLabels, labelsPath } from "./labels.ts";
 import { type Hole, type Manifest, type Substitutions, templateOf } from "./template.ts";
 import { type Schema, type Value, valuesFile, valuesSchema } from "./value.ts";
 
@@ -69,6 +71,7 @@ function metadataOf({ name, description }: Chart, version: string): Manifest {
     apiVersion: "v2",
     name,
     description,
+    home: documentation,
     type: "application",
     version,
     // `-0` admits versions with a suffix.
@@ -108,7 +111,11 @@ function variantOf(chart: Chart, source: Source, name: string): string | undefin
 function documentOf(chart: Chart, manifest: Manifest): string {
   const name = nameOf(manifest);
   const decided = chart.values.flatMap((value) => (value.holes?.[name] ?? []).map(withName(value)));
-  const holes = [...decided, ...keepHoles(manifest, chart.keptIf(manifest))];
+  const holes = [
+    ...decided,
+    ...(decided.some(({ path }) => path === labelsPath) ? [] : [commonLabels]),
+    ...keepHoles(manifest, chart.keptIf(manifest)),
+  ];
   const text = `---\n${templateOf(manifest, holes, chart.substitutions)}`;
   return onlyIf(chart.conditionOf(manifest), text);
 }

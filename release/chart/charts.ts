@@ -38,7 +38,7 @@ const controller: Process = {
   key: "controller",
   name: "latchkey-controller",
   options: controllerOptions,
-  server: { address: "issuer-address", clients: "the issuer's public keys" },
+  server: { address: "issuer-address", clients: "the issuer's public keys", service: "latchkey" },
 };
 const webhook: Process = {
   key: "webhook",
@@ -50,13 +50,21 @@ const gateway: Process = {
   key: "gateway",
   name: "latchkey-gateway",
   options: gatewayOptions,
-  server: { address: "gateway-address", clients: "clients with access keys" },
+  server: {
+    address: "gateway-address",
+    clients: "clients with access keys",
+    service: "latchkey-gateway",
+  },
 };
 const directEndpoint: Process = {
   key: "directEndpoint",
   name: "latchkey-direct-endpoint",
   options: directEndpointOptions,
-  server: { address: "endpoint-address", clients: "clients with direct tokens" },
+  server: {
+    address: "endpoint-address",
+    clients: "clients with direct tokens",
+    service: "latchkey-direct-endpoint",
+  },
 };
 const directAuthorizer: Process = {
   key: "directAuthorizer",

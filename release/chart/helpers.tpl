@@ -16,6 +16,18 @@
 {{- end -}}
 {{- end -}}
 
+{{/* Labels of every object beside those that selectors use. Argument: list of the context, labels that come first. */}}
+{{- define "latchkey.labels" -}}
+{{- $root := index . 0 -}}
+{{- $own := dict
+  "helm.sh/chart" (printf "%s-%s" $root.Chart.Name $root.Chart.Version)
+  "app.kubernetes.io/instance" $root.Release.Name
+  "app.kubernetes.io/version" $root.Chart.AppVersion
+  "app.kubernetes.io/managed-by" $root.Release.Service
+  "app.kubernetes.io/part-of" "latchkey" -}}
+{{- toYaml (merge (dict) (index . 1 | default dict) ($root.Values.commonLabels | default dict) $own) -}}
+{{- end -}}
+
 {{/* Options as arguments, in the order of their names. A number in values.yaml is a float here, and toJson prints it as it was written. */}}
 {{- define "latchkey.options" -}}
 {{- range $name, $value := . }}
@@ -31,7 +43,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* A ClusterRoleBinding to users, groups and ServiceAccounts; nothing without any. Argument: list of name, subjects. */}}
+{{/* A ClusterRoleBinding to users, groups and ServiceAccounts; nothing without any. Argument: list of name, subjects, context. */}}
 {{- define "latchkey.binding" -}}
 {{- $subjects := index . 1 -}}
 {{- if concat $subjects.users $subjects.groups $subjects.serviceAccounts }}
@@ -42,6 +54,7 @@ metadata:
   name: {{ index . 0 }}
   labels:
     app.kubernetes.io/name: latchkey
+    {{- include "latchkey.labels" (list (index . 2) dict) | nindent 4 }}
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: ClusterRole

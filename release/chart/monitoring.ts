@@ -4,6 +4,7 @@ import { load } from "js-yaml";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import type { Part } from "./chart.ts";
 import type { Kustomize } from "./kustomize.ts";
+import { labelsPath, labelsText, moreLabels } from "./labels.ts";
 import { at, requiredIf, switchOf } from "./shared-values.ts";
 import type { Manifest, Substitutions } from "./template.ts";
 import type { Schema, Value } from "./value.ts";
@@ -117,13 +118,11 @@ export const monitoringSubstitutions: Substitutions = {
 };
 
 function labelsOf(key: string, object: string): Value {
-  const path = ["metadata", "labels", "+"];
-  const own = { "app.kubernetes.io/name": { not: {} } };
   return {
     name: `${key}.labels`,
     initial: {},
-    schema: { type: "object", additionalProperties: { type: "string" }, properties: own },
+    schema: moreLabels,
     help: "More labels of the object, by which Prometheus selects it, such as `release: prometheus`",
-    holes: { [object]: [{ path, text: "{{- toYaml VALUE | nindent @ }}", when: "VALUE" }] },
+    holes: { [object]: [{ path: labelsPath, text: labelsText }] },
   };
 }

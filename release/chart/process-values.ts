@@ -1,5 +1,6 @@
 import { listAt, numberAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { flagOf, type OptionTable } from "../../src/runtime/options.ts";
+import { labelsText, moreLabels } from "./labels.ts";
 import type { Manifest, Path } from "./template.ts";
 import type { Schema, Value } from "./value.ts";
 
@@ -16,16 +17,13 @@ export interface Process {
     readonly address: string;
     /** Who connects to it. */
     readonly clients: string;
+    /** The Service at which clients outside of the cluster reach it. */
+    readonly service?: string;
   };
 }
 
 const text: Schema = { type: "string" };
 const map: Schema = { type: "object", additionalProperties: text };
-/** Selectors of Deployments, Services and NetworkPolicies find pods by the other labels. */
-const moreLabels: Schema = {
-  ...map,
-  properties: { "app.kubernetes.io/name": { not: {} }, "app.kubernetes.io/component": { not: {} } },
-};
 const list: Schema = { type: "array", items: { type: "object" } };
 const port: Schema = { type: "integer", minimum: 1, maximum: 65535 };
 const count: Schema = { type: "integer", minimum: 0 };
@@ -52,7 +50,13 @@ export function processValues(process: Process, deployment: Manifest): readonly 
     schema: count,
     help: "Number of pods",
   };
-  const places = [replicas, ...containerPlaces(process, container), ...podPlaces(pod)];
+  const places = [
+    replicas,
+    ...rolloutPlaces,
+    ...containerPlaces(process, container),
+    ...volumePlaces(pod),
+    ...podPlaces(pod),
+  ];
   return [
     ...places.map((place) => valueOf(process.key, `Deployment ${process.name}`, place)),
     ...(process.server === undefined ? [] : [servedPort(process, process.server, container)]),
@@ -66,6 +70,11 @@ export function processValues(process: Process, deployment: Manifest): readonly 
       },
     ),
     ...valuesOfOthers(process),
+    ...servicePlaces.flatMap((place) =>
+      process.server?.service === undefined
+        ? []
+        : [valueOf(process.key, `Service ${process.server.service}`, place)],
+    ),
   ];
 }
 
@@ -89,6 +98,91 @@ function valueOf(key: string, object: string, place: Place): Value {
   const hole = { path: at, text: given ?? block, ...(condition && { when: condition }) };
   return { name: `${key}.${field}`, initial, schema, help, holes: { [object]: [hole] } };
 }
+
+const rolloutPlaces: readonly Place[] = [
+  {
+    field: "strategy",
+    at: ["spec", "strategy"],
+    initial: {},
+    schema: { type: "object" },
+    help: "How pods are replaced, such as `{rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}`; if empty, what Kubernetes does",
+  },
+  {
+    field: "revisionHistoryLimit",
+    at: ["spec", "revisionHistoryLimit"],
+    text: scalar,
+    when: "ne (int VALUE) 10",
+    initial: 10,
+    schema: count,
+    help: "Number of former ReplicaSets that stay",
+  },
+];
+
+/** The places of what mounts files of others, such as the CA of a proxy. */
+function volumePlaces(pod: Manifest): readonly Place[] {
+  const [container] = listAt(pod, "containers");
+  const isThere = (where: unknown, field: string) => listAt(where, field).length > 0;
+  return [
+    {
+      field: "extraVolumes",
+      at: [...inPod, "volumes", ...(isThere(pod, "volumes") ? ["+"] : [])],
+      initial: [],
+      schema: list,
+      help: "More volumes, as in a pod",
+    },
+    {
+      field: "extraVolumeMounts",
+      at: [...inContainer, "volumeMounts", ...(isThere(container, "volumeMounts") ? ["+"] : [])],
+      initial: [],
+      schema: list,
+      help: "Where the container mounts them, as in a container",
+    },
+  ];
+}
+
+const servicePlaces: readonly Place[] = [
+  {
+    field: "service.type",
+    at: ["spec", "type"],
+    text: scalar,
+    when: "VALUE",
+    initial: "",
+    schema: { enum: ["", "ClusterIP", "NodePort", "LoadBalancer"] },
+    help: "Type of the Service for clients outside of the cluster; if empty, ClusterIP",
+  },
+  {
+    field: "service.loadBalancerClass",
+    at: ["spec", "loadBalancerClass"],
+    text: "{{ VALUE | quote }}",
+    when: "VALUE",
+    initial: "",
+    schema: text,
+    help: "Class of its load balancer, with the type LoadBalancer, such as `service.k8s.aws/nlb`",
+  },
+  {
+    field: "service.annotations",
+    at: ["metadata", "annotations"],
+    initial: {},
+    schema: map,
+    help: "Annotations of the Service, such as those of its load balancer",
+  },
+  {
+    field: "service.ipFamilyPolicy",
+    at: ["spec", "ipFamilyPolicy"],
+    text: scalar,
+    when: "VALUE",
+    initial: "",
+    schema: { enum: ["", "SingleStack", "PreferDualStack", "RequireDualStack"] },
+    help: "Whether the Service has addresses of both families; if empty, one of the family of the cluster",
+  },
+  {
+    field: "service.ipFamilies",
+    at: ["spec", "ipFamilies"],
+    initial: [],
+    schema: { type: "array", maxItems: 2, items: { enum: ["IPv4", "IPv6"] } },
+    help: "Families of its addresses, the first one first; if empty, what Kubernetes chooses",
+  },
+];
 
 function containerPlaces(process: Process, container: unknown): readonly Place[] {
   const variable = listAt(container, "env").find(
@@ -191,6 +285,7 @@ function podPlaces(pod: Manifest): readonly Place[] {
     {
       field: "podLabels",
       at: [...metadata, "labels", "+"],
+      text: labelsText,
       initial: {},
       schema: moreLabels,
       help: "More labels of pods",
@@ -239,7 +334,7 @@ function listening(
     { path: [...inContainer, "ports", found.name, "containerPort"], text: scalar },
     {
       path: [...inContainer, "args", "+"],
-      text: `- --${flag}=0.0.0.0:${scalar}`,
+      text: `- --${flag}=:${scalar}`,
       when: `ne (int VALUE) ${found.number}`,
     },
   ];

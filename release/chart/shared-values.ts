@@ -2,6 +2,7 @@ import { requesterPolicies } from "../../src/api/names.ts";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
 import { registry } from "../registry.ts";
 import { type Chart, isOf } from "./chart.ts";
+import { moreLabels } from "./labels.ts";
 import type { Process } from "./process-values.ts";
 import type { Hole, Manifest, Path } from "./template.ts";
 import type { Schema, Value } from "./value.ts";
@@ -14,7 +15,10 @@ export function switchOf(name: string, help: string, initial = false): Value {
   return { name, initial, schema: { type: "boolean" }, help };
 }
 
-/** Values of every chart: the image, the version of Kubernetes, what is kept. */
+/** The user and the group of the image, which OpenShift does not allow. */
+const imageUser = 65_532;
+
+/** Values of every chart: the image, the user, labels, the version of Kubernetes, what is kept. */
 export function commonValues(processes: readonly Process[]): readonly Value[] {
   const ofEach = (...holes: readonly Hole[]) =>
     Object.fromEntries(processes.map(({ name }) => [`Deployment ${name}`, holes]));
@@ -64,6 +68,25 @@ export function commonValues(processes: readonly Process[]): readonly Value[] {
       }),
     },
     {
+      name: "platformUser",
+      initial: false,
+      schema: { type: "boolean" },
+      help: "Leave user and group of the pods to the platform, as `restricted-v2` of OpenShift demands; the image runs as any user",
+      holes: ofEach(
+        ...["runAsUser", "runAsGroup"].map((field) => ({
+          path: [...inPod, "securityContext", field],
+          text: String(imageUser),
+          when: "not VALUE",
+        })),
+      ),
+    },
+    {
+      name: "commonLabels",
+      initial: {},
+      schema: moreLabels,
+      help: "Labels of all objects and pods, also in place of `app.kubernetes.io/part-of` and other recommended labels; selectors never have them",
+    },
+    {
       name: "kubernetesVersion",
       initial: "",
       schema: { ...text, pattern: "^(v?1\\.[0-9]+[0-9A-Za-z.+-]*)?$" },
@@ -75,6 +98,12 @@ export function commonValues(processes: readonly Process[]): readonly Value[] {
       true,
     ),
     switchOf("networkPolicy.enabled", "Limit who can connect to the pods", true),
+    {
+      name: "enabled",
+      initial: true,
+      schema: { type: "boolean", const: true },
+      help: "The condition of this chart as a dependency of another one: Helm leaves it out where that says `false`; true in any other place",
+    },
   ];
 }
 
@@ -104,7 +133,7 @@ export const boundRoles = {
 
 /** The template of these bindings. */
 export const bindings = Object.entries(boundRoles)
-  .map(([value, role]) => `{{- include "latchkey.binding" (list "${role}" .Values.${value}) }}\n`)
+  .map(([value, role]) => `{{- include "latchkey.binding" (list "${role}" .Values.${value} .) }}\n`)
   .join("");
 
 /** Values of CRDs, of the roles to bind, and of cert-manager: in the central cluster. */
