@@ -54,7 +54,7 @@ export function processValues(process: Process, deployment: Manifest): readonly 
     replicas,
     ...rolloutPlaces,
     ...containerPlaces(process, container),
-    ...volumePlaces(pod),
+    ...volumePlaces,
     ...podPlaces(pod),
   ];
   return [
@@ -118,27 +118,22 @@ const rolloutPlaces: readonly Place[] = [
   },
 ];
 
-/** The places of what mounts files of others, such as the CA of a proxy. */
-function volumePlaces(pod: Manifest): readonly Place[] {
-  const [container] = listAt(pod, "containers");
-  const isThere = (where: unknown, field: string) => listAt(where, field).length > 0;
-  return [
-    {
-      field: "extraVolumes",
-      at: [...inPod, "volumes", ...(isThere(pod, "volumes") ? ["+"] : [])],
-      initial: [],
-      schema: list,
-      help: "More volumes, as in a pod",
-    },
-    {
-      field: "extraVolumeMounts",
-      at: [...inContainer, "volumeMounts", ...(isThere(container, "volumeMounts") ? ["+"] : [])],
-      initial: [],
-      schema: list,
-      help: "Where the container mounts them, as in a container",
-    },
-  ];
-}
+const volumePlaces: readonly Place[] = [
+  {
+    field: "extraVolumes",
+    at: [...inPod, "volumes", "+"],
+    initial: [],
+    schema: list,
+    help: "More volumes, as in a pod",
+  },
+  {
+    field: "extraVolumeMounts",
+    at: [...inContainer, "volumeMounts", "+"],
+    initial: [],
+    schema: list,
+    help: "Where the container mounts them, as in a container",
+  },
+];
 
 const servicePlaces: readonly Place[] = [
   {

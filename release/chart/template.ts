@@ -4,7 +4,10 @@ import { isRecord, stringAt } from "../../src/api/parse.ts";
 /** A Kubernetes object, as kustomize prints it. */
 export type Manifest = Readonly<Record<string, unknown>>;
 
-/** Fields, positions, and names of items; `+` at the end is one more field or item. */
+/**
+ * Fields, positions, and names of items; `+` at the end is one more field or item, and the whole
+ * field where an object does not have it.
+ */
 export type Path = readonly (string | number)[];
 
 /** A place in an object that values decide. */
@@ -30,9 +33,10 @@ const line = /^(?<prefix>\s*(?:- )*)(?:(?<key>\S+): )?HOLE_(?<index>\d+)_(?:: nu
  */
 export function templateOf(
   manifest: Manifest,
-  holes: readonly Hole[],
+  wanted: readonly Hole[],
   substitutions: Substitutions,
 ): string {
+  const holes = wanted.map((hole) => ({ ...hole, path: placeIn(manifest, hole.path) }));
   const marked = holes.reduce<unknown>(
     (object, { path }, index) => withMark(object, path, `HOLE_${index}_`),
     manifest,
@@ -45,6 +49,22 @@ export function templateOf(
     .split("\n")
     .map((written) => filled(written, holes))
     .join("\n");
+}
+
+/** The path without its `+` if there is nothing to which to add. */
+function placeIn(manifest: Manifest, path: Path): Path {
+  const [last, parent] = [path.at(-1), path.slice(0, -1)];
+  return last === "+" && parent.length > 1 && valueAt(manifest, parent) === undefined
+    ? parent
+    : path;
+}
+
+function valueAt(target: unknown, [step, ...rest]: Path): unknown {
+  if (step === undefined) return target;
+  if (!Array.isArray(target)) return valueAt(isRecord(target) ? target[step] : undefined, rest);
+  const items: readonly unknown[] = target;
+  const found = items.find((item, at) => step === at || step === stringAt(item, "name"));
+  return valueAt(found, rest);
 }
 
 /** The places at which all texts that a substitution names become its expression. */

@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { loadAll } from "js-yaml";
 import { expect } from "vitest";
 import { chartsOf } from "../../release/chart/charts.ts";
@@ -21,6 +21,7 @@ import { skippedWithout } from "../support/skipped.ts";
 
 /** What is rendered: with the defaults, the chart latchkey on 1.37 in latchkey-system. */
 export interface Rendering {
+  /** Its name, or the path of another chart. */
   readonly chart?: string;
   readonly values?: object;
   readonly version?: string;
@@ -67,7 +68,8 @@ export async function startCharts(): Promise<Charts> {
   const [packaged, renderer] = await Promise.all([packageCharts(), startChartRenderer(report)]);
   const whole = (rendering: Rendering) => {
     const { chart, ...others } = { ...usual, ...rendering };
-    return { ...others, chart: join(packaged.directory, `${chart}-${latchkeyVersion}.tgz`) };
+    const archive = join(packaged.directory, `${chart}-${latchkeyVersion}.tgz`);
+    return { ...others, chart: isAbsolute(chart) ? chart : archive };
   };
   const done = new Map<string, Promise<readonly Manifest[]>>();
   const manifestsOf = async (rendering: RenderedChart) => {
@@ -111,11 +113,39 @@ export async function applyChart(
 
 const report = (line: string): void => void process.stderr.write(`charts: ${line}\n`);
 
-/** The objects without the annotation with which Helm keeps them, by their names. */
+/** The objects without the annotation with which Helm keeps them and without the labels of a release, by their names. */
 export function byName(manifests: readonly Manifest[]): Readonly<Record<string, unknown>> {
   const names = manifests.map(nameOf);
   expect(names).toEqual([...new Set(names)]);
-  return Object.fromEntries(manifests.map((manifest) => [nameOf(manifest), withoutKeep(manifest)]));
+  return Object.fromEntries(
+    manifests.map((manifest) => [nameOf(manifest), withoutReleaseLabels(withoutKeep(manifest))]),
+  );
+}
+
+/** The recommended labels but for those that selectors use. */
+export const releaseLabels = [
+  "helm.sh/chart",
+  ...["instance", "version", "managed-by", "part-of"].map((name) => `app.kubernetes.io/${name}`),
+];
+
+/** An object, and its pods, without labels that differ between releases. */
+function withoutReleaseLabels(manifest: Manifest): Manifest {
+  const others = (metadata: unknown) => {
+    const labels = Object.entries(recordAt({ metadata }, "metadata")["labels"] ?? {});
+    const rest = labels.filter(([name]) => !releaseLabels.includes(name));
+    return {
+      ...recordAt({ metadata }, "metadata"),
+      ...(labels.length > 0 && { labels: Object.fromEntries(rest) }),
+    };
+  };
+  const spec = recordAt(manifest, "spec");
+  const template = recordAt(spec, "template");
+  const pods = { ...template, metadata: others(template["metadata"]) };
+  return {
+    ...manifest,
+    metadata: others(manifest["metadata"]),
+    ...(stringAt(manifest, "kind") === "Deployment" && { spec: { ...spec, template: pods } }),
+  };
 }
 
 function withoutKeep(manifest: Manifest): Manifest {

@@ -22,6 +22,18 @@ describe("values of the charts", withRenderer, () => {
   /** Values of a process, and what its Deployment then has. */
   const processRows: readonly (readonly [field: string, value: unknown, expected: object])[] = [
     ["replicas", 5, { spec: { replicas: 5 } }],
+    ["strategy", { type: "Recreate" }, { spec: { strategy: { type: "Recreate" } } }],
+    ["revisionHistoryLimit", 0, { spec: { revisionHistoryLimit: 0 } }],
+    [
+      "extraVolumes",
+      [{ name: "a", emptyDir: {} }],
+      pod({ volumes: hasItem({ name: "a", emptyDir: {} }) }),
+    ],
+    [
+      "extraVolumeMounts",
+      [{ name: "a", mountPath: "/a" }],
+      container({ volumeMounts: hasItem({ name: "a", mountPath: "/a" }) }),
+    ],
     ["options", { "log-level": "debug" }, container({ args: hasItem("--log-level=debug") })],
     [
       "extraEnv",
@@ -39,7 +51,7 @@ describe("values of the charts", withRenderer, () => {
       10250,
       container({
         ports: hasItem(expect.objectContaining({ containerPort: 10250 })),
-        args: hasItem(expect.stringMatching(/^--[a-z]+-address=0\.0\.0\.0:10250$/)),
+        args: hasItem(expect.stringMatching(/^--[a-z]+-address=:10250$/)),
       }),
     ],
     [
@@ -47,7 +59,7 @@ describe("values of the charts", withRenderer, () => {
       9080,
       container({
         ports: hasItem({ name: "http", containerPort: 9080 }),
-        args: hasItem("--http-address=0.0.0.0:9080"),
+        args: hasItem("--http-address=:9080"),
       }),
     ],
     ["hostNetwork", true, pod({ hostNetwork: true, dnsPolicy: "ClusterFirstWithHostNet" })],
@@ -95,6 +107,33 @@ describe("values of the charts", withRenderer, () => {
     ],
   ];
 
+  /** Values of a process whose Service clients outside of the cluster use. */
+  const serviceRows = [
+    ["service.type", { type: "LoadBalancer" }, { spec: { type: "LoadBalancer" } }],
+    [
+      "service.loadBalancerClass",
+      { loadBalancerClass: "a/b" },
+      { spec: { loadBalancerClass: "a/b" } },
+    ],
+    ["service.annotations", { annotations: { a: "b" } }, { metadata: { annotations: { a: "b" } } }],
+    [
+      "service.ipFamilyPolicy",
+      { ipFamilyPolicy: "PreferDualStack" },
+      { spec: { ipFamilyPolicy: "PreferDualStack" } },
+    ],
+    [
+      "service.ipFamilies",
+      { ipFamilies: ["IPv6", "IPv4"] },
+      { spec: { ipFamilies: ["IPv6", "IPv4"] } },
+    ],
+  ] as const;
+
+  const services = [
+    ["latchkey", "controller", "latchkey"],
+    ["latchkey", "gateway", "latchkey-gateway"],
+    [chart, "directEndpoint", "latchkey-direct-endpoint"],
+  ] as const;
+
   const processes = [
     ["latchkey", "controller", "latchkey-controller"],
     ["latchkey", "webhook", "latchkey-webhook"],
@@ -129,6 +168,15 @@ describe("values of the charts", withRenderer, () => {
     test.each(otherRows)("%s", async (_field, kind, values, expected) => {
       const objects = byName(await charts.rendered({ chart: name, values: valuesOf(key, values) }));
       expect(objects[`${kind} ${object}`]).toEqual(expected);
+    });
+  });
+
+  describe.each(services)("in %s, the Service of %s", (name, key, object) => {
+    const service = Object.assign({}, ...serviceRows.map(([, values]) => values));
+    test.each(serviceRows)("%s", async (_field, _values, expected) => {
+      const values = valuesOf(key, { service });
+      const objects = byName(await charts.rendered({ chart: name, values }));
+      expect(objects[`Service ${object}`]).toMatchObject(expected);
     });
   });
 
@@ -174,6 +222,15 @@ describe("values of the charts", withRenderer, () => {
       { imagePullSecrets: [{ name: "r" }] },
       "Deployment latchkey-webhook",
       pod({ imagePullSecrets: [{ name: "r" }] }),
+    ],
+    [
+      "commonLabels",
+      { commonLabels: { team: "a" } },
+      "Deployment latchkey-controller",
+      {
+        metadata: { labels: { team: "a" } },
+        spec: { template: { metadata: { labels: { team: "a" } } } },
+      },
     ],
     [
       "networkPolicy.apiServerAddresses",
@@ -290,7 +347,7 @@ describe("values of the charts", withRenderer, () => {
 
   test("every value of the charts is in a row above", () => {
     // The rows about equality and about what Helm keeps have the others.
-    const others = ["kubernetesVersion", "policies.keep", "crds.keep"];
+    const others = ["kubernetesVersion", "policies.keep", "crds.keep", "platformUser", "enabled"];
     const ways = ["gateway", "directEndpoint", "directAuthorizer"];
     const switches = [...ways, "clusterAgent"].map((key) => `${key}.enabled`);
     const issued = ["webhook.certManager.enabled", "webhook.admissionPath"];
@@ -302,6 +359,7 @@ describe("values of the charts", withRenderer, () => {
       ...processes.flatMap(([, key]) =>
         fields.filter((field) => isOf(key, field)).map((field) => `${key}.${field}`),
       ),
+      ...services.flatMap(([, key]) => serviceRows.map(([field]) => `${key}.${field}`)),
     ];
     const names = chartsOf(charts.kustomize).flatMap(({ values }) =>
       values.map(({ name }) => name),
@@ -338,6 +396,17 @@ describe("values of the charts", withRenderer, () => {
         { webhook: { podLabels: { "app.kubernetes.io/name": "other" } } },
         "at '/webhook/podLabels/app.kubernetes.io~1name': 'not' failed",
       ],
+      [
+        "a common label that selectors use",
+        { commonLabels: { "app.kubernetes.io/component": "other" } },
+        "at '/commonLabels/app.kubernetes.io~1component': 'not' failed",
+      ],
+      [
+        "a family that is none",
+        { gateway: { service: { ipFamilies: ["IPv5"] } } },
+        "at '/gateway/service/ipFamilies/0'",
+      ],
+      ["its own condition as false", { enabled: false }, "at '/enabled': value must be true"],
       ["a digest that is a tag", { image: { digest: "v1" } }, "at '/image/digest'"],
       [
         "an address without a size",

@@ -18,6 +18,7 @@ const holes: readonly Hole[] = [
   { path: ["spec", "items", "q", "value"], text: "{{ .Values.q }}" },
   { path: ["spec", "items", "+"], text: "{{- toYaml .Values.items | nindent @ }}" },
   { path: ["spec", "selector"], text: "{{- toYaml .Values.s | nindent @ }}", when: ".Values.s" },
+  { path: ["spec", "none", "+"], text: "{{- toYaml .Values.n | nindent @ }}", when: ".Values.n" },
   { path: ["metadata", "+"], text: "labels:\n  a: b", when: "true" },
 ];
 
@@ -41,6 +42,9 @@ spec:
   message: 'accounts of {{ .Release.Namespace }}: {{ "{{" }}x}}'
 {{- if .Values.s }}
   selector: {{- toYaml .Values.s | nindent 4 }}
+{{- end }}
+{{- if .Values.n }}
+  none: {{- toYaml .Values.n | nindent 4 }}
 {{- end }}
 `);
 });

@@ -12,6 +12,7 @@ import { execClientModule } from "../support/exec-client.ts";
 import { kubeletModule } from "../support/fake-kubelet.ts";
 import { buildModule, type GoModule } from "../support/go-module.ts";
 import { luaModule } from "../support/health-scripts.ts";
+import { helm3Module } from "../support/helm3.ts";
 import { ImportClosure } from "./import-closure.ts";
 import { repository } from "../support/install.ts";
 import { kindConfigModule } from "../support/kind-config.ts";
@@ -108,6 +109,7 @@ export const preparations: readonly Preparation[] = [
   go(controlPlaneModule({ KUBERNETES_MINOR: minors[1] }), "test/verify/two-versions.test.ts"),
   go(execClientModule, "test/support/exec-client.ts"),
   go(toolsModule, "test/support/tools.ts"),
+  go(helm3Module, "test/support/helm3.ts"),
   go(kindConfigModule, "test/support/kind-config.ts"),
   debian(["prometheus"], "test/verify/alerts.test.ts", "test/verify/prometheus.ts"),
   debian(["bubblewrap"], "test/verify/image-sandbox.ts"),

@@ -7,6 +7,7 @@ import { kubeconfigFor, type ControlPlane, type User } from "./control-plane-han
 import { eventually } from "./eventually.ts";
 import { freePort } from "./free-port.ts";
 import { writeKubeconfig, type KubeconfigCluster } from "./kubeconfig.ts";
+import { loopbackHost } from "./loopback.ts";
 import { apiServerFlags, auditPolicy, controllerManagerFlags, etcdFlags } from "./program-flags.ts";
 import type { Programs } from "./programs.ts";
 
@@ -188,13 +189,13 @@ async function startApiServer(
       directory: own,
       audit: audit === undefined ? undefined : auditOf(name),
       cluster: {
-        url: `https://127.0.0.1:${addedPort}`,
+        url: `https://${loopbackHost}:${addedPort}`,
         certificateAuthority: await programs.whileAlive(certificate(certificates)),
       },
     };
   };
   return {
-    cluster: { url: `https://127.0.0.1:${port}`, certificateAuthority },
+    cluster: { url: `https://${loopbackHost}:${port}`, certificateAuthority },
     audit,
     restart,
     add,

@@ -1,9 +1,10 @@
 import { createServer } from "node:net";
+import { loopback } from "./loopback.ts";
 
 const given = new Set<number>();
 
 /**
- * A free TCP port of 127.0.0.1, below the kernel's range for outgoing connections, and never
+ * A free TCP port of the loopback, below the kernel's range for outgoing connections, and never
  * returned twice.
  */
 export async function freePort(): Promise<number> {
@@ -19,6 +20,6 @@ function canListen(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once("error", () => resolve(false));
-    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+    server.listen(port, loopback, () => server.close(() => resolve(true)));
   });
 }

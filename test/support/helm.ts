@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { findOrBuildTools } from "./tools.ts";
+import { findOrBuildTools, type ReleaseTools } from "./tools.ts";
 
 /** The result of a run of helm. */
 export interface HelmResult {
@@ -12,9 +12,14 @@ export interface HelmResult {
 /** Runs helm with its input, without the settings of the user; resolves also if helm fails. */
 export type Helm = (args: readonly string[], input?: string) => Promise<HelmResult>;
 
-/** The helm of the release tools, which talks to the cluster of a kubeconfig. */
-export async function findHelm({ kubeconfig = "/dev/null" } = {}): Promise<Helm> {
-  const { helm } = await findOrBuildTools((line) => process.stderr.write(`${line}\n`));
+/** The helm of the release tools, or another one, which talks to the cluster of a kubeconfig. */
+export async function findHelm({
+  kubeconfig = "/dev/null",
+  program = "",
+}: { readonly kubeconfig?: string; readonly program?: string } = {}): Promise<Helm> {
+  const tools = (): Promise<ReleaseTools> =>
+    findOrBuildTools((line) => process.stderr.write(`${line}\n`));
+  const helm = program || (await tools()).helm;
   const { PATH, HOME } = process.env;
   const env = { PATH, HOME, KUBECONFIG: kubeconfig };
   return (args, input = "") =>

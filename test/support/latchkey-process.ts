@@ -7,6 +7,7 @@ import { eventually } from "./eventually.ts";
 import { freePort } from "./free-port.ts";
 import { repository } from "./install.ts";
 import { writePrivately } from "./kubeconfig.ts";
+import { loopbackHost, reachedAt } from "./loopback.ts";
 import { logTail, startTiedChild, type Exit, type TiedChild } from "./tied-child.ts";
 
 /**
@@ -18,7 +19,7 @@ const shortestLifeMs = 500;
 /** How a process of Latchkey is run. */
 export interface LatchkeyOptions {
   controlPlane: ControlPlane;
-  /** The `host:port` at which it answers clients; a free port of 127.0.0.1 by default. */
+  /** The address at which it answers clients; a free port of the loopback by default. */
   address?: string;
   /** Arguments after the command. */
   args?: readonly string[];
@@ -109,11 +110,11 @@ const localNames = { LATCHKEY_EXTERNAL_NAMES: "127.0.0.1,localhost" };
 
 function starter<Url extends object>(program: Program<Url>): Start<Url> {
   return async (options) => {
-    const address = options.address ?? `127.0.0.1:${await freePort()}`;
+    const address = options.address ?? `${loopbackHost}:${await freePort()}`;
     const env = { [program.variable]: address, ...program.env, ...options.env };
     const words = program.words ?? [program.name];
     const started = await startLatchkey({ name: program.name, words }, { ...options, env });
-    return Object.assign(started, program.urlOf(`https://${address}`));
+    return Object.assign(started, program.urlOf(`https://${reachedAt(address)}`));
   };
 }
 
@@ -175,7 +176,7 @@ async function startLatchkey(
     account: `latchkey-${name}`,
     namespace,
   });
-  const address = `127.0.0.1:${await freePort()}`;
+  const address = options.env?.["LATCHKEY_HTTP_ADDRESS"] ?? `${loopbackHost}:${await freePort()}`;
   const identity = options.identity ?? `supervised-${address}`;
   const log = options.log ?? join(directory, `${name}.log`);
   const env = {
@@ -197,7 +198,7 @@ async function startLatchkey(
     () => startTiedChild(command, { log, env, cwd: repository }),
     options,
   );
-  const url = `http://${address}`;
+  const url = `http://${reachedAt(address)}`;
   return {
     get pid() {
       return supervised.child().pid;

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { loopback, loopbackHost } from "./loopback.ts";
 
 /** The files and ports of etcd. */
 export interface EtcdPlace {
@@ -19,9 +20,9 @@ export interface ApiServerPlace {
 export function etcdFlags({ data, port, peerPort }: EtcdPlace): string[] {
   return [
     `--data-dir=${data}`,
-    `--listen-client-urls=http://127.0.0.1:${port}`,
-    `--advertise-client-urls=http://127.0.0.1:${port}`,
-    `--listen-peer-urls=http://127.0.0.1:${peerPort}`,
+    `--listen-client-urls=http://${loopbackHost}:${port}`,
+    `--advertise-client-urls=http://${loopbackHost}:${port}`,
+    `--listen-peer-urls=http://${loopbackHost}:${peerPort}`,
     "--unsafe-no-fsync",
     // Every change of an object of 1 MB adds a megabyte until the history is compacted.
     `--quota-backend-bytes=${8 * 1024 ** 3}`,
@@ -37,12 +38,12 @@ export function apiServerFlags(
   extra: readonly string[] = [],
 ): string[] {
   return [
-    `--etcd-servers=http://127.0.0.1:${etcdPort}`,
-    "--bind-address=127.0.0.1",
-    "--advertise-address=127.0.0.1",
+    `--etcd-servers=http://${loopbackHost}:${etcdPort}`,
+    `--bind-address=${loopback}`,
+    `--advertise-address=${loopback}`,
     `--secure-port=${port}`,
     `--cert-dir=${join(directory, "certificates")}`,
-    "--service-cluster-ip-range=10.0.0.0/24",
+    `--service-cluster-ip-range=${loopback === "::1" ? "fd00:1::/112" : "10.0.0.0/24"}`,
     "--service-account-issuer=https://kubernetes.default.svc",
     `--service-account-key-file=${join(directory, "service-account.pub")}`,
     `--service-account-signing-key-file=${join(directory, "service-account.key")}`,
