@@ -119,20 +119,14 @@ export const dnsNames: ParseValue<readonly string[]> = (value, option) => {
 /** DNS names and IP addresses, IPv6 as in RFC 5952, separated by commas. */
 export const hostNames: ParseValue<readonly string[]> = (value, option) => {
   const names = listed(value);
-  const addresses = names.filter((name) => isIP(name) !== 0);
-  const others = names.filter((name) => isIP(name) === 0);
-  return [
-    ...addresses.map((address) => plainAddress(address, option)),
-    ...dnsNames(others.join(","), option),
-  ];
+  const addresses = names.flatMap((name) => {
+    if (isIP(name) !== 6) return isIP(name) === 4 ? [name] : [];
+    const plain = URL.parse(`http://[${name}]`)?.hostname.slice(1, -1);
+    if (plain !== undefined) return [plain];
+    throw new ConfigError(option, name, "must be an address without a zone, such as fd00::1");
+  });
+  return [...addresses, ...dnsNames(names.filter((name) => isIP(name) === 0).join(","), option)];
 };
-
-function plainAddress(address: string, option: string): string {
-  if (isIP(address) === 4) return address;
-  const plain = URL.parse(`http://[${address}]`)?.hostname.slice(1, -1);
-  if (plain !== undefined) return plain;
-  throw new ConfigError(option, address, "must be an address without a zone, such as fd00::1");
-}
 
 /** Names of users, separated by commas. */
 export const userNames: ParseValue<readonly string[]> = (value) => listed(value);

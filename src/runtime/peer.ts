@@ -20,7 +20,7 @@ export interface Peer {
  */
 const peers = new WeakMap<Socket, Peer>();
 
-/** The IP address of a client: a server of both families sees IPv4 within IPv6 (RFC 4291, 2.5.5.2). */
+/** The IP address of a client; a server of both families sees IPv4 as `::ffff:10.0.0.1`. */
 export function addressOf({ remoteAddress = "" }: Pick<Socket, "remoteAddress">): string {
   return remoteAddress.replace(/^::ffff:(?=\d+\.)/, "");
 }

@@ -1,7 +1,7 @@
 import type { Server as PlainServer } from "node:http";
 import type { Http2Server } from "node:http2";
 import { Server as SecureServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { Server as TlsServer, TLSSocket } from "node:tls";
 import { ConnectionPool, recordConnections } from "./connection-pool.ts";
 import { FairShares, type Share } from "./fair-shares.ts";
@@ -65,7 +65,12 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   // After the handshakes, or a connection that waits for its turn would count only then.
   recordConnections(server, connections);
   await listening(server, options);
-  const { address: host, port } = addressOfServer(server);
+  const bound = server.address();
+  const { address, family, port } =
+    typeof bound === "object" && bound !== null
+      ? bound
+      : { address: options.host, family: "", port: options.port };
+  const host = family === "IPv6" ? `[${address}]` : address;
 
   function close(graceMs: number): Promise<void> {
     return new Promise((resolve) => {
@@ -81,7 +86,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   }
   return {
     port,
-    url: `${options.tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    url: `${options.tls === undefined ? "http" : "https"}://${host}:${port}`,
     load: () => connections.load(),
     useTls(material) {
       if (server instanceof SecureServer) server.setSecureContext(contextOf(material, limits));
@@ -130,13 +135,6 @@ function divideByProtocol(
     closeWhenEnded(socket, clock);
     http2.emit("connection", socket);
   });
-}
-
-/** Where a server that listens at no path is. */
-function addressOfServer(server: PlainServer): AddressInfo {
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("the server has no address");
-  return address;
 }
 
 function listening(server: PlainServer, { host, port }: ServerOptions): Promise<void> {

@@ -125,7 +125,7 @@ test("an address with a zone is no name of a certificate", () => {
   );
 });
 
-test.for([
+test.for<[string, string, string]>([
   ["10.0.0.1", "10.0.0.1", "10.0.0.1"],
   ["::ffff:10.0.0.1", "10.0.0.1", "10.0.0.1"],
   ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2"],

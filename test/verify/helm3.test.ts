@@ -51,7 +51,7 @@ describe.skipIf(!hasDedicatedClusters)("Helm 3", () => {
     ["latchkey", { gateway: { enabled: true }, commonLabels: { team: "a" } }],
     ["latchkey-connected", { directEndpoint: { enabled: true, ...ofEast } }],
   ])("renders the same objects of %s as Helm 4", async (name, values) => {
-    const args = ["template", "latchkey", chart(name), "--values=-"];
+    const args = ["template", "latchkey", chart(name), "--kube-version=1.37", "--values=-"];
     const [objects, wanted] = await Promise.all(
       helms.map(async (helm) => {
         const { code, stdout } = await helm(args, JSON.stringify(values));
