@@ -71,9 +71,8 @@ export const namespaceName: ParseValue<string> = (value, option) => {
   );
 };
 
-/** An address to listen on; port 0 is any free port. */
+/** An address to listen on; an empty host is all of both families, and port 0 is any free port. */
 export interface HostPort {
-  /** Empty: all addresses of IPv6 and IPv4, or of IPv4 on a machine without IPv6. */
   readonly host: string;
   readonly port: number;
 }
@@ -88,8 +87,7 @@ export const hostPort: ParseValue<HostPort> = (value, option) => {
       value,
       "must be host:port with a port up to 65535, such as :8080 or [fd00::1]:8080",
     );
-  const host = match[1] ?? match[2] ?? "";
-  return { host: host === "::" ? "" : host, port };
+  return { host: (match[1] ?? match[2] ?? "").replace(/^::$/, ""), port };
 };
 
 /** A secret path segment; errors do not quote it. */

@@ -30,11 +30,9 @@ export function addressOf({ remoteAddress = "" }: Pick<Socket, "remoteAddress">)
  * which a host may have all addresses (RFC 4291, section 2.5.1).
  */
 export function networkOf(address: string): string {
-  const [left = "", right] = address.split("::");
   if (!address.includes(":")) return address;
-  const groups = left === "" ? [] : left.split(":");
-  const known = right === undefined ? groups : [...groups, "0", "0", "0", "0"];
-  return known.slice(0, 4).join(":");
+  const [first = ""] = address.split("::");
+  return [...first.split(":").filter(Boolean), "0", "0", "0", "0"].slice(0, 4).join(":");
 }
 
 /** Identifies a connection; a TLS socket and the TCP socket below it have the same id. */

@@ -25,9 +25,24 @@ import {
 
 const connected = "latchkey-connected";
 const names = ["latchkey", connected] as const;
-/** Values that install every process. */
+/** Values that install every process, and what people set where they have load balancers. */
 const everything = {
-  latchkey: { gateway: { enabled: true } },
+  latchkey: {
+    controller: {
+      strategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+      extraVolumes: [{ name: "ca", configMap: { name: "ca" } }],
+      extraVolumeMounts: [{ name: "ca", mountPath: "/etc/company" }],
+    },
+    gateway: {
+      enabled: true,
+      service: {
+        type: "LoadBalancer",
+        loadBalancerClass: "example.com/internal",
+        annotations: { "example.com/scheme": "internal" },
+        ipFamilyPolicy: "PreferDualStack",
+      },
+    },
+  },
   [connected]: {
     directEndpoint: { enabled: true, ...ofEast },
     directAuthorizer: { enabled: true, ...ofEast },

@@ -114,6 +114,12 @@ describe.skipIf(!canBuild)("the image", () => {
       ).toEqual([]);
     },
   );
+
+  it.each(platforms)("has no file of $name that a user of a platform may not read", async (one) => {
+    const closed = ["!", "-type", "l", "!", "-perm", "-o=r"];
+    const { stdout } = await run("find", [await unpacked(one), "-mindepth", "1", ...closed]);
+    expect(stdout).toBe("");
+  });
 });
 
 /** Prints its user and capabilities, and the directories in which it could make another one. */
