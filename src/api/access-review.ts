@@ -40,10 +40,17 @@ export interface AccessReview {
 export function parseAccessReview(raw: unknown): AccessReview | undefined {
   if (!isOfKind(raw, accessReviewVersion, resources.accessReviews.kind)) return undefined;
   const spec = recordAt(raw, "spec");
-  const request = isRecord(spec["resourceAttributes"])
+  const request = reviewedRequest(spec);
+  return request === undefined ? undefined : { extra: recordAt(spec, "extra"), request };
+}
+
+/** The request that the spec of a review asks about; undefined if it has no attributes. */
+export function reviewedRequest(
+  spec: Readonly<Record<string, unknown>>,
+): ReviewedRequest | undefined {
+  return isRecord(spec["resourceAttributes"])
     ? resourceRequest(spec["resourceAttributes"])
     : pathRequest(spec["nonResourceAttributes"]);
-  return request === undefined ? undefined : { extra: recordAt(spec, "extra"), request };
 }
 
 /** The value of an extra that has exactly one value, else undefined. */

@@ -24,6 +24,10 @@ export const readingBounds = {
   labelSelector: { bytes: 4 * kib },
   /** The largest body that kube-apiserver reads (k8s.io/apiserver, MaxRequestBodyBytes). */
   bodyOfOwnKind: { bytes: 3 * mib },
+  /** A SelfSubjectAccessReview or SelfSubjectRulesReview, which some 300 bytes have. */
+  selfReview: { bytes: 64 * kib },
+  /** The rules of a user in one namespace: some 100 bytes each. */
+  rulesReview: { bytes: 1 * mib, values: 100_000, depth: 16 },
   token: { bytes: 8 * kib },
   /** One with two certificates has 10 kB. */
   clusterKubeconfig: { bytes: 128 * kib },

@@ -8,7 +8,7 @@ import {
   type Revocation,
   type TokenVerdict,
 } from "../domain/endpoint-token/token-authorization.ts";
-import { authorizationOnlyScope, locatedRequest } from "../domain/scope/authorization-only.ts";
+import { authorizationOnlyScope, locatedRequest, sentRequest } from "../domain/scope/authorization-only.ts";
 import type { ScopeRoles } from "../domain/scope/scope-roles.ts";
 import type { RequestLocation, ScopedRequest } from "../domain/scope/scoped-request.ts";
 import type { Discovery } from "../kube/client/discovery.ts";
@@ -49,9 +49,11 @@ export function scopedRequest(
   { locationOf, discovery, isScoped: needsResource, left }: ScopedRequestDeps,
 ): ScopedRequest | Promise<ScopedRequest> {
   if (request.kind === "path") return locatedRequest(request, locationOf(""), undefined);
-  const { group, resource, namespace } = request;
-  const within = (resourceScope?: ResourceScope): ScopedRequest =>
-    locatedRequest(request, locationOf(namespace), resourceScope);
+  const { group, resource } = request;
+  const within = (resourceScope?: ResourceScope): ScopedRequest => {
+    const sent = sentRequest(request, resourceScope);
+    return locatedRequest(sent, locationOf(sent.kind === "path" ? "" : sent.namespace), resourceScope);
+  };
   const known = discovery.known(group, resource) ?? authorizationOnlyScope(group, resource);
   if (known !== undefined || !needsResource) return within(known);
   return discovery.find(group, resource, left).then(within);

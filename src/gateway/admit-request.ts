@@ -99,19 +99,34 @@ export async function authorizeRequest(
   { findUpstream }: GatewayFront,
   left: AbortSignal,
 ): Promise<AdmittedRequest | Refusal> {
-  const { credential, request, required, upstream } = identified;
-  const server = findUpstream(upstream);
+  const server = findUpstream(identified.upstream);
+  const refused = await accessRefusal({ ...identified, server }, left);
+  if (refused !== undefined) return refused;
+  if (server === undefined)
+    return refusal(404, "not-found", "no cluster of this name is connected");
+  return { ...identified, kind: "admitted", server };
+}
+
+/** A request, or what a review asks about, and what decides about it. */
+interface AskedAccess extends Pick<
+  IdentifiedRequest,
+  "credential" | "request" | "required" | "upstream"
+> {
+  readonly server: GatewayUpstream | undefined;
+}
+
+/** Why a request is not forwarded; rejects with the reason of `left` once nobody waits for it. */
+export async function accessRefusal(
+  { credential, request, required, upstream, server }: AskedAccess,
+  left: AbortSignal,
+): Promise<Refusal | undefined> {
   for (const access of required) {
     const decision = await credential.authorize(access, { upstream, server }, left);
     if (decision.kind !== "no-opinion") return refusalOf(decision, credential);
   }
-  if (server === undefined)
-    return refusal(404, "not-found", "no cluster of this name is connected");
-  if (credential.isScoped && writesSecret(request)) {
-    const problem = await server.secrets?.problem(left);
-    if (problem !== undefined) return secretWriteRefusal(problem);
-  }
-  return { ...identified, kind: "admitted", server };
+  if (!credential.isScoped || !writesSecret(request)) return undefined;
+  const problem = await server?.secrets?.problem(left);
+  return problem && secretWriteRefusal(problem);
 }
 
 /** Decides about an admitted request once more, by what is known at this moment. */

@@ -11,6 +11,7 @@ import {
   refuseRequest,
   type ResponseWriter,
 } from "./request-in-progress.ts";
+import { narrowsReview, SelfReview } from "./self-review.ts";
 import { sendRefusal, sendUpgradeRefusal } from "./send-refusal.ts";
 import { TokenMint } from "./token-mint.ts";
 
@@ -34,7 +35,8 @@ export function gatewayHandler(context: GatewayContext): GatewayHandler {
           const isMint =
             mintsToken(admitted.request, admitted.target.query) &&
             completesBody(admitted, exchange);
-          const Forwarded = isMint ? TokenMint : ForwardedExchange;
+          const isReview = !isMint && narrowsReview(admitted);
+          const Forwarded = isMint ? TokenMint : isReview ? SelfReview : ForwardedExchange;
           return new Forwarded(exchange, admitted, { clock, bodies, onEnd });
         },
       });

@@ -11,6 +11,9 @@ import { type Share, FairShares, type ShareLimits } from "../runtime/fair-shares
 import type { AdmittedRequest } from "./admit-request.ts";
 import { pacedBody, bodyTooSlow } from "./request-body.ts";
 
+const kibibyte = 1024;
+const mebibyte = 1024 * kibibyte;
+
 /** What reading bodies as a whole needs. */
 export interface OwnBodyDeps {
   readonly clock: Clock;
@@ -44,7 +47,7 @@ export function completesBody(
   );
 }
 
-/** Reads the body of an object of Latchkey's kinds as a whole and completes it. */
+/** Reads the body of a request as a whole, and completes that of an object of Latchkey's kinds. */
 export class OwnBodyReader {
   readonly #admitted: OwnBodyRequest;
   readonly #deps: OwnBodyDeps;
@@ -56,15 +59,22 @@ export class OwnBodyReader {
 
   /** Reads it once there is room for its bytes; resolves with the reason if it is refused. */
   async read(exchange: Exchange): Promise<OwnBody | Refusal> {
-    const { request, framing } = this.#admitted;
-    const [kind, format] = [kindInBody(request), formatOf(exchange.head)];
+    const [kind, format] = [kindInBody(this.#admitted.request), formatOf(exchange.head)];
     if (kind === undefined || format === undefined) throw new Error("not an object of Latchkey");
+    const read = await this.readWhole(exchange, readingBounds.bodyOfOwnKind.bytes);
+    const body = read.kind === "body" ? completed(read.content, { kind, format }) : read;
+    if (body.kind === "refusal") this.end();
+    return body;
+  }
+
+  /** The same for a body of any kind, of at most so many bytes, which stays as it is. */
+  async readWhole(exchange: Exchange, mostBytes: number): Promise<OwnBody | Refusal> {
+    const { framing } = this.#admitted;
     const length = framing.kind === "body" ? framing.length : 0;
-    if (length !== undefined && length > readingBounds.bodyOfOwnKind.bytes) return tooLarge;
+    if (length !== undefined && length > mostBytes) return tooLarge(mostBytes);
     // A body whose length is not known may become as large as any.
-    if (!(await this.#hasRoom(length ?? readingBounds.bodyOfOwnKind.bytes))) return tooMany;
-    const read = await this.#whole(exchange);
-    const body = Buffer.isBuffer(read) ? completed(read, { kind, format }) : read;
+    if (!(await this.#hasRoom(length ?? mostBytes))) return tooMany;
+    const body = await this.#whole(exchange, mostBytes);
     if (body.kind === "refusal") this.end();
     return body;
   }
@@ -85,23 +95,28 @@ export class OwnBodyReader {
     });
   }
 
-  async #whole(exchange: Exchange): Promise<Buffer | Refusal> {
+  async #whole(exchange: Exchange, mostBytes: number): Promise<OwnBody | Refusal> {
     let isLate = false;
     const onLate = (): void => void (isLate = true);
     const body = pacedBody(exchange, { clock: this.#deps.clock, pace: bodyPace, onLate });
-    const bytes = new ByteCollector(readingBounds.bodyOfOwnKind.bytes);
+    const bytes = new ByteCollector(mostBytes);
     try {
-      for await (const chunk of body) if (!bytes.add(chunk)) return tooLarge;
+      for await (const chunk of body) if (!bytes.add(chunk)) return tooLarge(mostBytes);
     } catch {
       return isLate
         ? bodyTooSlow
         : refusal(400, "malformed", "the body of the request did not arrive");
     }
-    return bytes.take();
+    return { kind: "body", content: bytes.take() };
   }
 }
 
-const tooLarge = refusal(413, "too-large", "the body of the request is larger than 3 MiB");
+function tooLarge(mostBytes: number): Refusal {
+  const kibibytes = `${mostBytes / kibibyte} KiB`;
+  const size = mostBytes < mebibyte ? kibibytes : `${mostBytes / mebibyte} MiB`;
+  return refusal(413, "too-large", `the body of the request is larger than ${size}`);
+}
+
 const tooMany = refusal(429, "limit", "the gateway reads too many bodies at a time; retry");
 
 function completed(
@@ -119,9 +134,7 @@ function formatOf({ rawHeaders }: Exchange["head"]): ReturnType<typeof bodyForma
 }
 
 /** Bodies of this size do not wait for larger ones. */
-export const smallBodyBytes = 64 * 1024;
-
-const mebibyte = 1024 * 1024;
+export const smallBodyBytes = 64 * kibibyte;
 
 /** The bytes of the bodies that are read as a whole, those in progress all together. */
 export const bodyLimits = {

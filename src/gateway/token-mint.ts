@@ -1,38 +1,11 @@
 import { resources } from "../api/resources.ts";
-import { forwardedHeaders } from "../domain/gateway/forwarded-headers.ts";
-import { displaced } from "../domain/gateway/in-flight-limits.ts";
-import { fieldsOf, valuesOfField } from "../domain/gateway/raw-headers.ts";
-import { gatewayStops, type Refusal, refusal } from "../domain/gateway/refusal.ts";
-import { responseHeaders } from "../domain/gateway/response-headers.ts";
+import { valuesOfField } from "../domain/gateway/raw-headers.ts";
+import type { Refusal } from "../domain/gateway/refusal.ts";
 import { isMintOver, nameOfObject } from "../domain/gateway/token-mint.ts";
 import { objectPath } from "../kube/client/paths.ts";
-import type { ForwardedRequest, Forwarding } from "../kube/forward/forwarder.ts";
-import { ByteCollector } from "../runtime/byte-collector.ts";
 import { sleep } from "../runtime/clock.ts";
-import type { Exchange } from "../runtime/exchange.ts";
-import type { AdmittedRequest } from "./admit-request.ts";
-import { type Decision, refusalOf } from "./credential.ts";
-import { type ForwardDeps, ForwardState, refusalOfFailure } from "./forward-state.ts";
-import { type OwnBody, OwnBodyReader } from "./own-body.ts";
-import { sendRefusal } from "./send-refusal.ts";
-
-/** A whole answer of the API server. */
-interface Collected {
-  readonly status: number;
-  readonly rawHeaders: readonly string[];
-  readonly body: Buffer;
-}
-
-/** Maximum size of an answer; an object with its token has some 10 KiB. */
-const mostAnswerBytes = 4 * 1024 * 1024;
-/** Maximum time of a whole answer, in milliseconds. */
-const longestAnswerMs = 75_000;
-
-const answerTooLarge = refusal(
-  502,
-  "upstream",
-  `the answer of the API server is larger than ${mostAnswerBytes} bytes`,
-);
+import type { OwnBody } from "./own-body.ts";
+import { type WholeAnswer, WholeExchange } from "./whole-exchange.ts";
 
 /** Pauses between two looks at the object, in milliseconds; the last one repeats. */
 const pausesMs = [20, 40, 80, 100, 100, 100, 100, 250];
@@ -43,91 +16,45 @@ const longestWaitMs = 30_000;
  * interface"), at the latest after 30 seconds. The gateway needs no right to tokens: it reads the
  * object as the requester.
  */
-export class TokenMint {
-  readonly #exchange: Exchange;
-  readonly #admitted: AdmittedRequest;
-  readonly #deps: ForwardDeps;
-  readonly #ownBody: OwnBodyReader;
-  readonly #state: ForwardState;
-  #forwarding: Forwarding | undefined;
-  #mayExist = false;
-
-  constructor(exchange: Exchange, admitted: AdmittedRequest, deps: ForwardDeps) {
-    [this.#exchange, this.#admitted, this.#deps] = [exchange, admitted, deps];
-    this.#ownBody = new OwnBodyReader(admitted, deps);
-    this.#state = new ForwardState({
-      refuse: (refused) => sendRefusal(exchange, refused),
-      abort: () => exchange.abort(),
-      release: () => {
-        this.#forwarding?.abort();
-        this.#ownBody.end();
-      },
-      onEnd: deps.onEnd,
-    });
-    exchange.onClose(() => this.#state.closed());
+export class TokenMint extends WholeExchange {
+  protected override async reply(): Promise<WholeAnswer | Refusal> {
+    const body = await this.body.read(this.exchange);
+    return body.kind === "refusal" ? body : this.#mint(body);
   }
 
-  /** Sends the request, waits and answers. */
-  async start(): Promise<void> {
-    const body = await this.#ownBody.read(this.#exchange);
-    if (body.kind === "refusal") return this.#state.refuse(body);
-    try {
-      this.#answer(await this.#mint(body));
-    } catch (error) {
-      const refused = error instanceof NoAnswer ? error.refused : refusalOfFailure("unreachable");
-      this.#state.refuse(refused);
-    }
-  }
-
-  /** Ends the wait because the key or its scope allows it no more; the object stays. */
-  cut(decision: Decision): void {
-    this.#state.refuse(refusalOf(decision, this.#admitted.credential), "cut");
-  }
-
-  /** Ends the wait of a gateway that stops. */
-  end(): void {
-    this.#state.refuse(gatewayStops, "cut");
-  }
-
-  /** Makes room for another user, unless the object may exist. */
-  giveWay(): boolean {
-    if (this.#mayExist || !(this.#forwarding?.isWaiting ?? true)) return false;
-    this.#state.refuse(displaced);
-    return true;
-  }
-
-  async #mint({ content }: OwnBody): Promise<Collected> {
-    const { target } = this.#admitted;
-    const created = await this.#collect("POST", target.path + target.query, { body: content });
-    this.#mayExist = true;
-    this.#ownBody.end();
+  async #mint({ content }: OwnBody): Promise<WholeAnswer> {
+    const { path, query } = this.admitted.target;
+    const created = await this.collect({ method: "POST", target: path + query, body: content });
+    this.mayBeDone = true;
+    this.body.end();
     const object: unknown = created.status === 201 ? parsed(created.body) : undefined;
     const name = nameOfObject(object);
     if (name === undefined) return created;
-    const path = objectPath(resources.endpointTokens, { name });
     // The object exists: a client that cannot read it gets what the API server answered to its
     // POST.
-    const shown = await this.#minted(path).catch(() => undefined);
+    const shown = await this.#minted(objectPath(resources.endpointTokens, { name })).catch(
+      () => undefined,
+    );
     return shown?.status === 200 ? { ...shown, status: 201 } : created;
   }
 
-  async #minted(path: string): Promise<Collected | undefined> {
+  async #minted(path: string): Promise<WholeAnswer | undefined> {
     const last = await this.#waitFor(path);
-    const accept = valuesOfField(this.#exchange.head.rawHeaders, "accept")[0];
+    const accept = valuesOfField(this.exchange.head.rawHeaders, "accept")[0];
     const isPlain = accept === undefined || accept === "*/*" || accept === "application/json";
-    return isPlain ? last : this.#collect("GET", path, { accept });
+    return isPlain ? last : this.#look(path, accept);
   }
 
-  async #waitFor(path: string): Promise<Collected | undefined> {
-    const { clock } = this.#deps;
+  async #waitFor(path: string): Promise<WholeAnswer | undefined> {
+    const { clock } = this.deps;
     const late = new AbortController();
     const cancel = clock.wakeAfter(longestWaitMs, () => late.abort());
-    let last: Collected | undefined;
+    let last: WholeAnswer | undefined;
     try {
-      for (let look = 0; !this.#state.isOver && !late.signal.aborted; look += 1) {
+      for (let look = 0; !this.isOver && !late.signal.aborted; look += 1) {
         const pause = pausesMs[Math.min(look, pausesMs.length - 1)] ?? 0;
         await sleep(pause, { clock, signal: late.signal });
-        last = await this.#collect("GET", path, {});
+        last = await this.#look(path);
         if (last.status === 200 && isMintOver(parsed(last.body))) break;
       }
     } finally {
@@ -136,78 +63,10 @@ export class TokenMint {
     return last;
   }
 
-  #collect(
-    method: "GET" | "POST",
-    target: string,
-    { body, accept = "application/json" }: { readonly body?: Buffer; readonly accept?: string },
-  ): Promise<Collected> {
-    const { user, sharer } = this.#admitted;
+  #look(target: string, accept?: string): Promise<WholeAnswer> {
     // Without the key's extras: no scope allows to read tokens, but this one is the answer.
-    const asUser = method === "GET" ? { ...user, extra: {} } : user;
-    const sent = forwardedHeaders(this.#exchange.head, { ...this.#admitted, user: asUser });
-    const headers = fieldsOf(sent)
-      .filter(([name]) => !["accept", "accept-encoding", "content-type"].includes(name))
-      .flat();
-    const contentType = valuesOfField(sent, "content-type")[0] ?? "application/json";
-    return this.#exchangeWhole({
-      method,
-      target,
-      body,
-      sharer,
-      kind: "answer",
-      isProxied: false,
-      headers: [
-        ...headers,
-        ...["accept", accept],
-        ...(body === undefined ? [] : ["content-type", contentType]),
-      ],
-    });
-  }
-
-  /** Reads an answer whole, within its bounds. */
-  #exchangeWhole(request: ForwardedRequest): Promise<Collected> {
-    const { clock } = this.#deps;
-    const { promise, resolve, reject } = Promise.withResolvers<Collected>();
-    if (this.#state.isOver) return Promise.reject(new Error("over"));
-    let [status, rawHeaders]: [number, readonly string[]] = [0, []];
-    const body = new ByteCollector(mostAnswerBytes);
-    const giveUp = (refused: Refusal): void => {
-      reject(new NoAnswer(refused));
-      forwarding.abort();
-    };
-    const cancel = clock.wakeAfter(longestAnswerMs, () => giveUp(refusalOfFailure("timeout")));
-    const forwarding = this.#admitted.server.forwarder.forward(request, {
-      onHead: (code, raw) => void ([status, rawHeaders] = [code, raw]),
-      onData(chunk) {
-        if (!body.add(chunk)) giveUp(answerTooLarge);
-        return true;
-      },
-      onEnd: () => resolve({ status, rawHeaders, body: body.take() }),
-      onError: (failure) => reject(new NoAnswer(refusalOfFailure(failure))),
-    });
-    this.#forwarding = forwarding;
-    return promise.finally(cancel);
-  }
-
-  #answer({ status, rawHeaders, body }: Collected): void {
-    if (this.#state.isOver) return;
-    const headers = responseHeaders(rawHeaders, { ...this.#admitted.target, isProxied: false });
-    const others = fieldsOf(headers ?? []).filter(([name]) => name !== "content-length");
-    this.#state.status = status;
-    this.#exchange.respond(status, [...others.flat(), "content-length", String(body.length)]);
-    this.#state.isEnded = true;
-    this.#exchange.write(body);
-    this.#exchange.end();
-  }
-}
-
-/** A request of a mint that got no whole answer. */
-class NoAnswer extends Error {
-  readonly refused: Refusal;
-
-  constructor(refused: Refusal) {
-    super(refused.message);
-    this.refused = refused;
+    const user = { ...this.admitted.user, extra: {} };
+    return this.collect({ method: "GET", target, user, ...(accept && { accept }) });
   }
 }
 

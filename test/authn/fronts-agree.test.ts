@@ -256,12 +256,15 @@ const clusterColumns: readonly (readonly [
 function expected(scope: unknown, locationIn: (namespace: string) => RequestLocation): boolean {
   if (scope === undefined) return true;
   if (asked.kind === "path") return secondOpinion(scope, { ...pathOf(asked), ...locationIn("") });
-  const { group, resource, namespace } = asked;
+  const { group, resource, name, namespace } = asked;
   const resourceScope =
     asked.resourceScope === "Unknown"
       ? (authorizationOnlyScope(group, resource) ?? "Unknown")
       : asked.resourceScope;
-  return secondOpinion(scope, { ...resourceOf(asked), ...locationIn(namespace), resourceScope });
+  const own = group === "" && resource === "namespaces" ? name : "";
+  const place = resourceScope === "Cluster" ? own : namespace;
+  const sent = { ...resourceOf(asked), namespace: place };
+  return secondOpinion(scope, { ...sent, ...locationIn(place), resourceScope });
 }
 
 const situation = [fc.option(anyScope, { nil: undefined, freq: 20 }), anyRequest] as const;

@@ -4,14 +4,15 @@ import { type Refusal, refusal } from "./refusal.ts";
 
 /**
  * Whether a request writes a Secret. Its type decides whether it becomes a credential, and the head
- * of a request does not tell the type: an apply or a patch may create the Secret, too.
+ * of a request does not tell the type: an apply or a patch may create the Secret, too. The verb `*`
+ * of a review includes these.
  */
 export function writesSecret(request: ReviewedRequest): boolean {
   return (
     request.kind === "resource" &&
     request.group === "" &&
     request.resource === "secrets" &&
-    ["create", "update", "patch"].includes(request.verb)
+    ["create", "update", "patch", "*"].includes(request.verb)
   );
 }
 

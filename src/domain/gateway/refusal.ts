@@ -34,6 +34,7 @@ const reasons: ReadonlyMap<number, string> = new Map([
   [404, "NotFound"],
   [405, "MethodNotAllowed"],
   [413, "RequestEntityTooLarge"],
+  [415, "UnsupportedMediaType"],
   [429, "TooManyRequests"],
   [500, "InternalError"],
   [502, "InternalError"],

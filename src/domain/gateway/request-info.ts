@@ -53,6 +53,11 @@ interface ResourceSteps {
   readonly parts: readonly string[];
 }
 
+/** Whether a decoded path is that of a resource, so that no request for it is one for a path. */
+export function namesResource(path: string): boolean {
+  return resourceSteps(path) !== undefined;
+}
+
 /** The steps of a resource path; undefined for any other path. */
 function resourceSteps(path: string): ResourceSteps | undefined {
   const steps = withoutEnd(path.replace(/^\/+/, ""), "/").split("/");
@@ -165,8 +170,8 @@ function unreadableOption(parameters: QueryParameters): string | undefined {
   return isUnreadable("labelSelector", isLabelSelector) ? "labelSelector" : undefined;
 }
 
-/** Subresources of pods that run something or open a connection. */
-const connecting: readonly string[] = ["exec", "attach", "portforward"];
+/** Subresources of pods that run something or open a connection; `*` of a review includes them. */
+const connecting: readonly string[] = ["exec", "attach", "portforward", "*"];
 
 /**
  * The requests that a scope must allow: the request itself and, if it connects to a pod or upgrades
@@ -179,6 +184,8 @@ export function requiredAccess(
 ): readonly ReviewedRequest[] {
   if (request.kind === "path" || request.verb === "create") return [request];
   const isConnecting =
-    request.group === "" && request.resource === "pods" && connecting.includes(request.subresource);
+    request.group === "" &&
+    request.resource === "pods" &&
+    connecting.includes(request.subresource);
   return isUpgrade || isConnecting ? [request, { ...request, verb: "create" }] : [request];
 }

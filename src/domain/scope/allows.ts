@@ -88,7 +88,7 @@ export function isOpenTo<Entry>(
   { request, protection }: AskedRequest,
 ): boolean {
   if (request.kind === "path") return true;
-  if (request.resourceScope === "Unknown") return false;
+  if (request.resourceScope === "Unknown" || protection === "several") return false;
   // Secrets of all namespaces include those of guarded namespaces.
   if (protection === "secrets") return request.namespace !== "";
   return protection === undefined || list === "rules";
@@ -98,6 +98,8 @@ const notCovered = "no entry of the scope covers it";
 
 function denialOf(scope: Scope, { request, protection, context }: AskedRequest): string {
   if (request.kind === "path") return notCovered;
+  if (protection === "several")
+    return "that includes requests that only a rule with their names covers; ask for one";
   if (request.resourceScope === "Unknown") return "the API server does not serve this resource";
   switch (protection) {
     case undefined:

@@ -1,6 +1,7 @@
 import type { ReviewedRequest } from "../../api/access-review.ts";
 import type { ResourceScope } from "../../api/discovery.ts";
 import { group as ownGroup } from "../../api/names.ts";
+import { resources } from "../../api/resources.ts";
 import type { RequestLocation, ScopedRequest } from "./scoped-request.ts";
 
 /**
@@ -24,6 +25,20 @@ export function authorizationOnlyScope(
   // Constrained impersonation of service accounts.
   if (group === "authentication.k8s.io" && resource === "serviceaccounts") return "Namespaced";
   return clusterWide.get(group)?.includes(resource) === true ? "Cluster" : undefined;
+}
+
+/**
+ * A request as it is sent: one for a resource that is not namespaced has no namespace, even if a
+ * SelfSubjectAccessReview names one (`kubectl auth can-i` always does), and a Namespace has its own.
+ */
+export function sentRequest(
+  request: ReviewedRequest,
+  resourceScope: ResourceScope | undefined,
+): ReviewedRequest {
+  if (request.kind === "path" || resourceScope !== "Cluster") return request;
+  const { group, resource, name } = request;
+  const isNamespace = group === "" && resource === resources.namespaces.plural;
+  return { ...request, namespace: isNamespace ? name : "" };
 }
 
 /** A request at its location; `known` is the scope of its resource, if discovery knows it. */

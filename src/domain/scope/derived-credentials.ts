@@ -107,15 +107,48 @@ export function isEscape(request: ResourceRequest): boolean {
   return couldEscape(request.group, qualifiedResource(request), [request.verb]);
 }
 
-/** Why a wildcard of a rule does not cover a request, only the name of its resource. */
-export type Protection = "guarded" | "escape" | "secrets";
+/**
+ * Why a wildcard of a rule does not cover a request, only the name of its resource; `several`: it
+ * stands for requests of which some are protected, so that no entry covers all of them.
+ */
+export type Protection = "guarded" | "escape" | "secrets" | "several";
 
 /** The protection of a request; undefined if it has none. `ownNamespace` is Latchkey's own. */
 export function protectionOf(request: ScopedRequest, ownNamespace: string): Protection | undefined {
   if (request.kind === "path") return undefined;
+  if (standsForProtected(request, ownNamespace)) return "several";
   if (isInGuardedNamespace(request, ownNamespace)) return "guarded";
   if (isEscape(request)) return "escape";
   return isSecrets(request.group, request.resource) ? "secrets" : undefined;
+}
+
+/** Verbs about all objects of a kind, which may be in all namespaces. */
+const collecting = ["list", "watch", "deletecollection"];
+/** Core resources that can be impersonated. */
+const actors = ["users", "groups", "serviceaccounts"];
+
+/**
+ * Whether a request stands for several, some of which are protected: one of a
+ * SelfSubjectAccessReview with `*`, or about any object of all namespaces. None over HTTP does.
+ */
+function standsForProtected(request: ResourceRequest, ownNamespace: string): boolean {
+  const { verb, group, resource, subresource, name, namespace, resourceScope } = request;
+  if (group === "*" || resource === "*") return true;
+  if (subresource === "*" && hasProtectedSubresource(request, ownNamespace)) return true;
+  const isActor = group === "authentication.k8s.io" || (group === "" && actors.includes(resource));
+  if (verb === "*" && isActor) return true;
+  if (collecting.includes(verb)) return false;
+  return group === "" && resource === resources.namespaces.plural
+    ? name === "" && verb !== "create"
+    : resourceScope === "Namespaced" && namespace === "";
+}
+
+function hasProtectedSubresource(request: ResourceRequest, ownNamespace: string): boolean {
+  const isBelow = ({ group, resource }: Escape): boolean =>
+    group === request.group && resource.startsWith(`${request.resource}/`);
+  return (
+    isEscape(request) || isInGuardedNamespace(request, ownNamespace) || escapes.some(isBelow)
+  );
 }
 
 /** Whether this is the core resource `secrets`. */

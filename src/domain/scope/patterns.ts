@@ -33,17 +33,22 @@ export function coversResource(
 function matchesResource(pattern: string, request: ResourceRequest): boolean {
   if (pattern === "*" || pattern === qualifiedResource(request)) return true;
   if (request.subresource === "") return false;
-  return pattern === `${request.resource}/*` || pattern === `*/${request.subresource}`;
+  // A question about the subresource `*` is about all, and the pattern `*/*` covers none.
+  const isOne = request.subresource !== "*";
+  return pattern === `${request.resource}/*` || (isOne && pattern === `*/${request.subresource}`);
 }
 
 /**
  * Whether `pattern` covers a path: the same path, every path below it if its last segment is `*`,
- * or every path if it is `*` alone.
+ * or every path if it is `*` alone. A path that ends with `*` is a question about all that begin so
+ * (Kubernetes, RBAC), of which a pattern without a wildcard covers one at most.
  */
 export function coversPath(pattern: string, path: string): boolean {
   if (!isPlainPath(path)) return false;
   if (pattern === "*") return true;
-  return pattern.endsWith("/*") ? path.startsWith(pattern.slice(0, -1)) : pattern === path;
+  return pattern.endsWith("/*")
+    ? path.startsWith(pattern.slice(0, -1))
+    : pattern === path && !path.endsWith("*");
 }
 
 /** Whether a path begins with a slash and has no `.` or `..` segment. */

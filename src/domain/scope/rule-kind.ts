@@ -25,8 +25,9 @@ function listing(
   };
 }
 
+/** A list covers no question about every verb (`*`), whatever it names. */
 function isAnyOf(listed: readonly string[], value: string): boolean {
-  return listed.length === 0 || listed.includes(value);
+  return listed.length === 0 || (value !== "*" && listed.includes(value));
 }
 
 /** A field of a rule about resources, which does not restrict requests for paths. */

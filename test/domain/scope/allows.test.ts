@@ -268,17 +268,17 @@ describe.each<Group>([
       is allowed if a rule names the resource | rule resources=serviceaccounts/token
         | create serviceaccounts/token p in ns
       is allowed if a rule names the resource and the verb | rule verbs=impersonate resources=users
-        | impersonate users bob
+        | impersonate users bob resourceScope=Cluster
       does not include reading | rule | get roles.rbac.authorization.k8s.io p in ns
       does not include creating a key, which admission limits | rule
-        | create ownedaccesskeys.management.service
+        | create ownedaccesskeys.management.service resourceScope=Cluster
     `),
     requestRows(`
       is not covered by a rule without resources | rule | create serviceaccounts/token p in ns
       is not covered by a wildcard | rule resources=* | create serviceaccounts/token p in ns
       is not covered by a project | project * | create serviceaccounts/token p in ns project=web
       is not covered by a role | role viewer | patch namespaces ns in ns
-      to impersonate must be covered by its verb, too | rule resources=users | impersonate users bob
+      to impersonate must be covered by its verb, too | rule resources=users | impersonate users bob resourceScope=Cluster
       to impersonate on a resource must be covered by its verb, too | rule resources=pods
         | impersonate-on:user-info:get pods p in ns
       is reading keys | rule | get ownedaccesskeys.management.service p

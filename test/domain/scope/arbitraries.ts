@@ -28,6 +28,7 @@ const verb = fc.constantFrom(
   "patch",
   "impersonate",
   "impersonate:user-info",
+  "*",
 );
 const group = fc.constantFrom(
   "",
@@ -36,6 +37,7 @@ const group = fc.constantFrom(
   "rbac.authorization.k8s.io",
   "certificates.k8s.io",
   "authorization.k8s.io",
+  "*",
   "apiextensions.k8s.io",
   "constructor",
   "__proto__",
@@ -55,8 +57,9 @@ const resource = fc.constantFrom(
   "roles",
   "signers",
   "selfsubjectaccessreviews",
+  "*",
 );
-const subresource = fc.constantFrom("", "", "log", "scale", "token", "proxy", "status");
+const subresource = fc.constantFrom("", "", "log", "scale", "token", "proxy", "status", "*");
 const objectName = fc.constantFrom("p", "web", "");
 const path = fc.constantFrom(
   "/api",
@@ -66,6 +69,9 @@ const path = fc.constantFrom(
   "/logs/../x",
   "/metrics",
   "/version/",
+  "/logs/*",
+  "/logs/a*",
+  "/api/*",
 );
 const target = fc.constantFrom<ScopedRequest["target"]>(
   "Management",

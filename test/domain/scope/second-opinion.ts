@@ -46,8 +46,12 @@ const actionOf = (request: ScopedRequest): string => {
 
 const lineOf = (request: ScopedRequest): string => `${placeOf(request)}||${actionOf(request)}`;
 
+/** What `*` in a question stands for is in no list of names, and `*` in a pattern is no name. */
+const literal = (text: string): string => (text.includes("*") ? "(?!)" : escape(text));
+
 const resourcePattern = (pattern: string): string => {
   const [resource = "", subresource] = pattern.split("/");
+  if (pattern === "*/*") return "(?!)";
   if (pattern === "*") return "[^|]+";
   if (subresource === undefined) return `${escape(resource)}\\$`;
   return `${resource === "*" ? "[^|/]+" : escape(resource)}\\/${subresource === "*" ? "[^|$]+" : escape(subresource)}\\$`;
@@ -58,7 +62,7 @@ const pathPattern = (pattern: string): string =>
     ? "\\/[^|]*"
     : pattern.endsWith("/*")
       ? `${escape(pattern.slice(0, -1))}[^|]*`
-      : escape(pattern);
+      : literal(pattern);
 
 function linesOfRule(rule: unknown): readonly string[] {
   const strings = (field: string) => stringsAt(rule, field);
@@ -75,7 +79,7 @@ function linesOfRule(rule: unknown): readonly string[] {
       ? []
       : [`(?=ProjectVirtualCluster\\|[^|]*\\|[^|]*\\|[^|]*\\|${oneOf(virtualClusters)}\\|\\|)`]),
   ].join("");
-  const verbs = orAny(strings("verbs").map(escape));
+  const verbs = orAny(strings("verbs").map(literal));
   const groups = listAt(rule, "resources").map(
     (entry) =>
       `${escape(stringAt(entry, "group") ?? "")}\\|${orAny(stringsAt(entry, "resources").map(resourcePattern))}`,
@@ -179,6 +183,17 @@ const escapes = [
   `${any}\\|\\|resource\\|${reading}\\|(?:certificates|rbac\\.authorization|admissionregistration|apiregistration|apiextensions)\\.k8s\\.io\\|${any}`,
 ];
 
+/** Questions about several requests, some of which need a rule with their names. */
+const several = [
+  `${any}\\|\\|resource\\|[^|]*\\|\\*\\|${any}`,
+  `${any}\\|\\|resource\\|[^|]*\\|[^|]*\\|\\*(?:\\/[^|]*)?\\$\\|${any}`,
+  `${any}\\|\\|resource\\|[^|]*\\|\\|(?:serviceaccounts|nodes|secrets)\\/\\*\\$\\|${any}`,
+  `${any}\\|\\|resource\\|\\*\\|\\|(?:users|groups|serviceaccounts)(?:\\/[^|]*)?\\$\\|${any}`,
+  `${any}\\|\\|resource\\|\\*\\|authentication\\.k8s\\.io\\|${any}`,
+  `${any}\\|\\|resource\\|(?!list\\||watch\\||create\\||deletecollection\\|)[^|]*\\|\\|namespaces(?:\\/[^|]*)?\\$\\|\\|${any}`,
+  `${any}\\|\\|resource\\|(?!list\\||watch\\||deletecollection\\|)[^|]*\\|(?!\\|namespaces(?:\\/[^|]*)?\\$)[^|]*\\|[^|]*\\|[^|]*\\|\\|Namespaced`,
+];
+
 /**
  * The rules, reduced to the resources that they name without wildcards, and to the verbs that they
  * list where verbs must be listed.
@@ -211,13 +226,14 @@ export function secondOpinion(scope: unknown, request: ScopedRequest): boolean {
   if (request.kind === "resource") {
     const plain = plainRules(scope, request);
     const { group, resource, namespace, resourceScope } = request;
-    if (resourceScope === "Unknown") return false;
+    if (resourceScope === "Unknown" || isFit(several, request)) return false;
     const isElsewhere = (names: typeof request.latchkeyNamespaces): boolean =>
       namespace !== "" && (names === "unknown" || names?.has(namespace) === true);
-    if (
+    const isGuarded =
       /^(?:kube-system|latchkey-(?:clusters|system|cluster-.*))$/.test(namespace) ||
-      isElsewhere(request.latchkeyNamespaces)
-    )
+      isElsewhere(request.latchkeyNamespaces);
+    if (request.subresource === "*" && (isGuarded || isFit(escapes, request))) return false;
+    if (isGuarded)
       return isFit(
         plain
           .filter((rule) => stringsAt(rule, "namespaces").includes(namespace))
