@@ -36,6 +36,7 @@ const unsupported = refusal(
   "the gateway reads this review in JSON, YAML or protobuf, without Content-Encoding, " +
     "and answers it in JSON",
 );
+const bodyless = refusal(400, "malformed", "a review must have a body");
 const notRules = refusal(
   502,
   "upstream",
@@ -54,6 +55,7 @@ export class SelfReview extends WholeExchange {
     const isEncoded = valuesOfField(rawHeaders, "content-encoding").length > 0;
     if (format === undefined || isEncoded || !acceptsJson(valuesOfField(rawHeaders, "accept")))
       return unsupported;
+    if (this.admitted.framing.kind === "none") return bodyless;
     const body = await this.body.readWhole(this.exchange, readingBounds.selfReview.bytes);
     if (body.kind === "refusal") return body;
     return selfReviewOf(this.admitted.request) === "rules"

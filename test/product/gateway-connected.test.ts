@@ -8,12 +8,14 @@ import {
   prepareConnectedCluster,
 } from "../support/connected-cluster.ts";
 import { startControlPlane, type StartedControlPlane } from "../support/control-plane.ts";
+import { type CanI, canIAt, canIRights, randomQuestion, randomScope } from "../support/can-i.ts";
 import { eventually } from "../support/eventually.ts";
-import { askGateway, openGatewayStream } from "../support/gateway-request.ts";
+import { askGateway, gatewayUrl, openGatewayStream } from "../support/gateway-request.ts";
 import { type KnownKey, makeKey } from "../support/key-request.ts";
 import { repository } from "../support/install.ts";
 import { kubectl } from "../support/kubectl.ts";
 import { api, unique } from "../support/policy-request.ts";
+import { seededRandom } from "../support/seeded-random.ts";
 
 const policies = join(repository, "config", "connected-policies");
 const secretsPath = "/api/v1/namespaces/latchkey-clusters/secrets";
@@ -112,6 +114,42 @@ describe.skipIf(inject("gateway") === undefined)("a connected cluster", () => {
     const path = `/kubernetes/cluster/${cluster}/api/v1/namespaces/default/configmaps`;
     const isAnswered = async () => (await askKey(key, path)).status === status;
     expect(await eventually(isAnswered, { what: `status ${status}` })).toBe(true);
+  });
+
+  it("answers kubectl auth can-i as it does requests", async () => {
+    const asker = unique("asker");
+    for (const args of canIRights(asker)) await kubectl(connected, args);
+    const { ca: certificateAuthority = "" } = inject("gateway") ?? {};
+    const way = {
+      prefix: `/kubernetes/cluster/${cluster}`,
+      server: { url: gatewayUrl().origin, certificateAuthority },
+      kubectl: inject("controlPlane"),
+    };
+    const withScope = async (scope: object): Promise<CanI> => {
+      const { key } = await makeKey({ spec: { user: asker, scope } });
+      return canIAt(key, way);
+    };
+    const random = seededRandom(8);
+    for (let scopes = 0; scopes < 5; scopes += 1) {
+      const scope = randomScope(random, cluster);
+      const canI = await withScope(scope);
+      const questions = Array.from({ length: 4 }, () => randomQuestion(random));
+      const answers = await Promise.all(questions.map((question) => canI.ask(question)));
+      const all = questions.map((question, index) => ({ scope, ...question, ...answers[index] }));
+      expect(all.filter(({ says, is }) => says !== is)).toEqual([]);
+    }
+    const canI = await withScope({ rules: [{ verbs: ["get", "list"], namespaces: ["web"] }] });
+    const answerTo = async (args: readonly string[]) => (await canI.run(args)).stdout.trim();
+    expect(await answerTo(["list", "pods", "--namespace=web"])).toBe("yes");
+    expect(await answerTo(["delete", "pods", "--namespace=web"])).toBe(
+      "no - the scope of this credential does not allow delete pods in namespace web: " +
+        "no entry of the scope covers it",
+    );
+    for (const args of [["*", "pods"], ["list", "*"], ["get", "pods", "--subresource=*"]])
+      expect(await answerTo([...args, "--namespace=web"])).toMatch(/^no - the scope of this/);
+    const list = await canI.run(["--list", "--namespace=web"]);
+    expect(list.stdout).toMatch(/^configmaps +/m);
+    expect(list.stderr).toContain("the list may be incomplete: the credential narrows these rules");
   });
 
   it("has guarded namespaces of its own: where its policy says that Latchkey runs", async () => {

@@ -1,5 +1,7 @@
 /** A message as a test writes it: fields by their numbers, texts, messages, bytes or lists of them. */
-export type Written = Readonly<Record<number, Part | readonly Part[]>>;
+export interface Written {
+  readonly [number: number]: Part | readonly Part[];
+}
 type Part = string | Uint8Array | Written;
 
 /** A message in protobuf, all of whose fields have their length in front. */
