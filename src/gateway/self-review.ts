@@ -1,5 +1,6 @@
 import { CORE_SCHEMA, load } from "js-yaml";
 import type { ReviewedRequest } from "../api/access-review.ts";
+import { excessIn } from "../api/bounded-json.ts";
 import { readingBounds } from "../api/reading-bounds.ts";
 import { valuesOfField } from "../domain/gateway/raw-headers.ts";
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
@@ -71,7 +72,7 @@ export class SelfReview extends WholeExchange {
   }
 
   async #access(body: Buffer, format: ReviewFormat): Promise<WholeAnswer | Refusal> {
-    const review = readReview(parsed(body, format));
+    const review = readReview(parsedReview(body, format));
     if (review.kind === "malformed") return refusal(400, "malformed", review.reason);
     const sent = await this.#asSent(review.request);
     if (sent.kind === "refusal") return sent;
@@ -115,15 +116,28 @@ export class SelfReview extends WholeExchange {
   }
 }
 
-/** What the body says; undefined if it is not in the format. */
-function parsed(body: Buffer, format: ReviewFormat): unknown {
+/** What the body of a review says; undefined if it is not in the format. */
+export function parsedReview(body: Buffer, format: ReviewFormat): unknown {
   if (format === "protobuf") return body;
   const text = body.toString("utf8");
   try {
-    if (format === "json") return JSON.parse(text);
-    // An anchor would make a body of any size out of one within the bounds.
-    return text.includes("&") ? undefined : load(text, { schema: CORE_SCHEMA });
+    if (format === "yaml")
+      return isPlainYaml(text) ? load(text, { schema: CORE_SCHEMA }) : undefined;
+    return excessIn(text, readingBounds.selfReview) === undefined ? JSON.parse(text) : undefined;
   } catch {
     return undefined;
   }
 }
+
+/** Whether a text is within the bounds; an anchor would make one of any size out of it. */
+function isPlainYaml(text: string): boolean {
+  let parts = 0;
+  for (const character of text) {
+    if (wordCharacter.test(character)) continue;
+    parts += 1;
+    if (parts > readingBounds.selfReview.values || character === "&") return false;
+  }
+  return true;
+}
+
+const wordCharacter = /[a-zA-Z0-9._/]/;

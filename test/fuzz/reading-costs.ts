@@ -14,7 +14,9 @@ import { gatewayRoutes, readTarget } from "../../src/domain/gateway/request-targ
 import { responseHeaders } from "../../src/domain/gateway/response-headers.ts";
 import { parseReport } from "../../src/domain/outbox/cluster-report.ts";
 import { syncOptionsOf } from "../../src/domain/sync/sync-options.ts";
+import { readReview } from "../../src/domain/gateway/self-review.ts";
 import { identifyRequest } from "../../src/gateway/admit-request.ts";
+import { parsedReview } from "../../src/gateway/self-review.ts";
 import { createLogger } from "../../src/runtime/log.ts";
 import { presentedKey } from "../../src/tokens/access-key.ts";
 import { verifyJws } from "../../src/tokens/compact-jws.ts";
@@ -91,6 +93,16 @@ function inBody(
   };
 }
 
+function inReview(
+  format: "json" | "yaml" | "protobuf",
+  plain: string,
+  around: readonly [string, string] = ["", ""],
+): TextReader {
+  const read = (text: string) => readReview(parsedReview(Buffer.from(text), format));
+  const name = `a review in ${format} with ${around.join("...")}`;
+  return { name, most: readingBounds.selfReview.bytes / 2, around, plain, read };
+}
+
 function inKubeconfig(name: string, plain: string): TextReader {
   const read = (text: string) => {
     const ca = { "certificate-authority-data": "LS0tLS1CRUdJTiBB" };
@@ -159,6 +171,11 @@ export const textReaders: readonly TextReader[] = [
     plain: "- a\n",
     read: (text) => parsed(() => parseClusterKubeconfig(load(text))),
   },
+  inReview("json", '{"spec":{}},', ["[", "null]"]),
+  inReview("json", "abcd", ['{"spec":{"nonResourceAttributes":{"path":"', '"}}}']),
+  inReview("yaml", "- abcdefghijklmnopqrstuvwxyz/abcdefghijklmnopqrstuvwxyz\n"),
+  inReview("yaml", "abcd", ["spec: {nonResourceAttributes: {path: ", "}}"]),
+  inReview("protobuf", "\u0012\u0000", ["k8s\0", ""]),
   inKubeconfig("server", "abcd"),
   inKubeconfig("certificate-authority-data", "QUJD\n"),
   inKubeconfig("token", "abcd"),

@@ -219,6 +219,7 @@ describe("whether a scoped key may do something", () => {
     ["with an anchor", ofType("application/yaml"), "a: &a b", 400],
     ["with 60,000 brackets", ofType("application/yaml"), "[".repeat(60_000), 400],
     ["with 60,000 brackets in JSON", ofType("application/json"), "[".repeat(60_000), 400],
+    ["with many parts", ofType("application/yaml"), "a: b\n".repeat(1_000), 400],
     ["with two documents", ofType("application/yaml"), "spec: {}\n---\nspec: {}\n", 400],
     ["with an unknown field", ofType("application/json"), about({ ...getPods, namespaces: ["web"] }), 400],
     ["about two things", ofType("application/json"), json({ resourceAttributes: getPods, nonResourceAttributes: { path: "/" } }), 400],
