@@ -8,7 +8,11 @@ import {
   type Revocation,
   type TokenVerdict,
 } from "../domain/endpoint-token/token-authorization.ts";
-import { authorizationOnlyScope, locatedRequest, sentRequest } from "../domain/scope/authorization-only.ts";
+import {
+  authorizationOnlyScope,
+  locatedRequest,
+  sentRequest,
+} from "../domain/scope/authorization-only.ts";
 import type { ScopeRoles } from "../domain/scope/scope-roles.ts";
 import type { RequestLocation, ScopedRequest } from "../domain/scope/scoped-request.ts";
 import type { Discovery } from "../kube/client/discovery.ts";
@@ -52,7 +56,11 @@ export function scopedRequest(
   const { group, resource } = request;
   const within = (resourceScope?: ResourceScope): ScopedRequest => {
     const sent = sentRequest(request, resourceScope);
-    return locatedRequest(sent, locationOf(sent.kind === "path" ? "" : sent.namespace), resourceScope);
+    return locatedRequest(
+      sent,
+      locationOf(sent.kind === "path" ? "" : sent.namespace),
+      resourceScope,
+    );
   };
   const known = discovery.known(group, resource) ?? authorizationOnlyScope(group, resource);
   if (known !== undefined || !needsResource) return within(known);

@@ -66,7 +66,10 @@ async function asking({ body = "", ...request }: Sent, { scope = readsPods, serv
     method: "POST",
     path: access,
     ...request,
-    fields: [...(body === null ? [] : ["Content-Length", String(body.length)]), ...(request.fields ?? [])],
+    fields: [
+      ...(body === null ? [] : ["Content-Length", String(body.length)]),
+      ...(request.fields ?? []),
+    ],
   });
   gatewayHandler({ ...deps, findUpstream: () => found }).onExchange(exchange);
   if (body !== null) exchange.body.end(body);
@@ -90,47 +93,103 @@ describe("whether a scoped key may do something", () => {
   it.each<[string, readonly string[], string | Buffer]>([
     ["JSON", ofType("application/json"), about(getPods)],
     ["JSON without its type", [], about(getPods)],
-    ["YAML", ofType("application/yaml"), "spec:\n  resourceAttributes: {namespace: web, verb: get, resource: pods}\n"],
-    ["protobuf", ofType(protobuf, "Accept", `${protobuf},application/json`), enveloped({ 2: specOf(getPods) })],
-  ])("is asked of the API server in JSON where the scope allows it: %s", async (_what, fields, body) => {
-    const { exchange, forwarded, deps } = await asking({ fields: [...fields, "Accept-Encoding", "gzip"], body });
-    const { headers, target, body: sent } = forwarded?.request ?? { headers: new Array<string>() };
-    const header = (name: string) => headers[headers.indexOf(name) + 1];
-    expect([target, header("accept"), header("content-type")]).toEqual([access, "application/json", "application/json"]);
-    expect([headers.includes("accept-encoding"), header("impersonate-user")]).toEqual([false, "alice"]);
-    expect(JSON.parse(String(sent))).toEqual({ apiVersion, kind, metadata: {}, spec: { resourceAttributes: getPods } });
-    forwarded?.answer(201, '{"status":{"allowed":false,"reason":"of the API server"}}');
-    await settled();
-    expect([exchange.answer?.status, exchange.text]).toEqual([201, '{"status":{"allowed":false,"reason":"of the API server"}}']);
-    expect(bodyBytes(deps.bodies)).toBe(0);
-  });
+    [
+      "YAML",
+      ofType("application/yaml"),
+      "spec:\n  resourceAttributes: {namespace: web, verb: get, resource: pods}\n",
+    ],
+    [
+      "protobuf",
+      ofType(protobuf, "Accept", `${protobuf},application/json`),
+      enveloped({ 2: specOf(getPods) }),
+    ],
+  ])(
+    "is asked of the API server in JSON where the scope allows it: %s",
+    async (_what, fields, body) => {
+      const { exchange, forwarded, deps } = await asking({
+        fields: [...fields, "Accept-Encoding", "gzip"],
+        body,
+      });
+      const {
+        headers,
+        target,
+        body: sent,
+      } = forwarded?.request ?? { headers: new Array<string>() };
+      const header = (name: string) => headers[headers.indexOf(name) + 1];
+      expect([target, header("accept"), header("content-type")]).toEqual([
+        access,
+        "application/json",
+        "application/json",
+      ]);
+      expect([headers.includes("accept-encoding"), header("impersonate-user")]).toEqual([
+        false,
+        "alice",
+      ]);
+      expect(JSON.parse(String(sent))).toEqual({
+        apiVersion,
+        kind,
+        metadata: {},
+        spec: { resourceAttributes: getPods },
+      });
+      forwarded?.answer(201, '{"status":{"allowed":false,"reason":"of the API server"}}');
+      await settled();
+      expect([exchange.answer?.status, exchange.text]).toEqual([
+        201,
+        '{"status":{"allowed":false,"reason":"of the API server"}}',
+      ]);
+      expect(bodyBytes(deps.bodies)).toBe(0);
+    },
+  );
 
   it.each<[string, object, string]>([
     ["another verb", { ...getPods, verb: "delete" }, "does not allow delete pods in namespace web"],
     ["every verb", { ...getPods, verb: "*" }, "no entry of the scope covers it"],
     ["another namespace", { ...getPods, namespace: "pay" }, "no entry of the scope covers it"],
-    ["all namespaces", { ...getPods, namespace: "", verb: "list" }, "no entry of the scope covers it"],
+    [
+      "all namespaces",
+      { ...getPods, namespace: "", verb: "list" },
+      "no entry of the scope covers it",
+    ],
     ["any pod of all namespaces", { ...getPods, namespace: "" }, "ask for one"],
     ["every resource", { ...getPods, resource: "*" }, "ask for one"],
     ["every group", { ...getPods, group: "*" }, "ask for one"],
     ["another group", { ...getPods, group: "apps", resource: "deployments" }, "no entry"],
     ["a subresource", { ...getPods, subresource: "log" }, "get pods/log in namespace web"],
     ["every subresource", { ...getPods, subresource: "*" }, "get pods/* in namespace web"],
-    ["a resource with a slash", { ...getPods, resource: "pods/log" }, "does not serve this resource"],
-    ["a resource that is not served", { ...getPods, resource: "podz" }, "does not serve this resource"],
+    [
+      "a resource with a slash",
+      { ...getPods, resource: "pods/log" },
+      "does not serve this resource",
+    ],
+    [
+      "a resource that is not served",
+      { ...getPods, resource: "podz" },
+      "does not serve this resource",
+    ],
     ["any namespace", { verb: "get", resource: "namespaces" }, "ask for one"],
     ["a write of Secrets", { ...getPods, resource: "secrets", verb: "*" }, "no entry"],
   ])("is no where the scope does not cover %s", async (_what, attributes, reason) => {
     const { exchange, forwarded, deps } = await asking({ body: about(attributes) });
     expect(forwarded).toBeUndefined();
-    expect(denialOf(exchange)).toEqual({ allowed: false, denied: true, reason: expect.stringContaining(reason) });
-    expect(JSON.parse(exchange.text)).toMatchObject({ apiVersion, kind, spec: { resourceAttributes: attributes } });
+    expect(denialOf(exchange)).toEqual({
+      allowed: false,
+      denied: true,
+      reason: expect.stringContaining(reason),
+    });
+    expect(JSON.parse(exchange.text)).toMatchObject({
+      apiVersion,
+      kind,
+      spec: { resourceAttributes: attributes },
+    });
     expect([deps.answers, deps.refusals, bodyBytes(deps.bodies)]).toEqual([["create 201"], [], 0]);
   });
 
   it("is no for another namespace, also if it is asked in a namespace of the scope", async () => {
     const scope = { rules: [{ namespaces: ["web"] }] };
-    for (const [name, status] of [["pay", 201], ["web", undefined]] as const) {
+    for (const [name, status] of [
+      ["pay", 201],
+      ["web", undefined],
+    ] as const) {
       const body = about({ ...getPods, resource: "namespaces", name });
       expect((await asking({ body }, { scope })).exchange.answer?.status).toBe(status);
     }
@@ -138,50 +197,82 @@ describe("whether a scoped key may do something", () => {
 
   it("is no for nodes that are asked for in a namespace of the scope", async () => {
     const scope = { rules: [{ namespaces: ["web"] }] };
-    const { exchange } = await asking({ body: about({ ...getPods, resource: "nodes" }) }, { scope });
-    expect(denialOf(exchange)).toMatchObject({ reason: expect.stringContaining("get nodes: no entry") });
+    const { exchange } = await asking(
+      { body: about({ ...getPods, resource: "nodes" }) },
+      { scope },
+    );
+    expect(denialOf(exchange)).toMatchObject({
+      reason: expect.stringContaining("get nodes: no entry"),
+    });
   });
 
   it.each<[string, object, string | undefined]>([
     ["of nodes in no namespace", { ...getPods, resource: "nodes", verb: "list" }, ""],
     ["of a namespace in itself", { ...getPods, resource: "namespaces", name: "web" }, "web"],
-    ["of a namespace in itself, whatever is asked", { namespace: "pay", verb: "get", resource: "namespaces", name: "web" }, "web"],
+    [
+      "of a namespace in itself, whatever is asked",
+      { namespace: "pay", verb: "get", resource: "namespaces", name: "web" },
+      "web",
+    ],
     ["of namespaces in no namespace", { ...getPods, resource: "namespaces", verb: "list" }, ""],
   ])("is asked %s, as the request itself is", async (_what, attributes, namespace) => {
     const { forwarded } = await asking({ body: about(attributes) });
-    expect(JSON.parse(String(forwarded?.request.body)).spec.resourceAttributes).toEqual({ ...attributes, namespace });
+    expect(JSON.parse(String(forwarded?.request.body)).spec.resourceAttributes).toEqual({
+      ...attributes,
+      namespace,
+    });
   });
 
   it("is about the last of two fields with one name, for gateway and API server", async () => {
-    const twice = '{"spec":{"resourceAttributes":{"namespace":"pay","namespace":"web","verb":"get","resource":"pods"}}}';
+    const twice =
+      '{"spec":{"resourceAttributes":{"namespace":"pay","namespace":"web","verb":"get","resource":"pods"}}}';
     const { forwarded } = await asking({ body: twice });
     expect(String(forwarded?.request.body)).not.toContain("pay");
-    const { exchange } = await asking({ body: twice.replace("pay", "web").replace('"web","verb"', '"pay","verb"') });
+    const { exchange } = await asking({
+      body: twice.replace("pay", "web").replace('"web","verb"', '"pay","verb"'),
+    });
     expect(denialOf(exchange)).toMatchObject({ allowed: false });
   });
 
   it.each<[string, unknown, string, string]>([
     ["below another path", { rules: [{ nonResourceURLs: ["/logs/*"] }] }, "/metrics", "no entry"],
-    ["of all that begin so", { rules: [{ nonResourceURLs: ["/logs/a", "/logs/a*"] }] }, "/logs/a*", "no entry"],
+    [
+      "of all that begin so",
+      { rules: [{ nonResourceURLs: ["/logs/a", "/logs/a*"] }] },
+      "/logs/a*",
+      "no entry",
+    ],
     ["that is a resource", { rules: [{}] }, "/api/v1/pods", "ask about the resource"],
     ["that is discovery, to change it", {}, "/api", "no entry"],
   ])("is no for a path %s", async (_what, scope, path, reason) => {
     const verb = path === "/api" ? "post" : "get";
-    const { exchange, forwarded } = await asking({ body: json({ nonResourceAttributes: { verb, path } }) }, { scope });
-    expect([forwarded, denialOf(exchange)]).toEqual([undefined, expect.objectContaining({ reason: expect.stringContaining(reason) })]);
+    const { exchange, forwarded } = await asking(
+      { body: json({ nonResourceAttributes: { verb, path } }) },
+      { scope },
+    );
+    expect([forwarded, denialOf(exchange)]).toEqual([
+      undefined,
+      expect.objectContaining({ reason: expect.stringContaining(reason) }),
+    ]);
   });
 
-  it.each(["/logs/*", "/logs/a*", "/logs/a", "/api", "/api/*"])("is asked for the path %s in the scope", async (path) => {
-    const scope = { rules: [{ nonResourceURLs: ["/logs/*"] }] };
-    const spec = { nonResourceAttributes: { verb: "get", path } };
-    const { forwarded } = await asking({ body: json(spec) }, { scope });
-    expect(JSON.parse(String(forwarded?.request.body)).spec).toEqual(spec);
-  });
+  it.each(["/logs/*", "/logs/a*", "/logs/a", "/api", "/api/*"])(
+    "is asked for the path %s in the scope",
+    async (path) => {
+      const scope = { rules: [{ nonResourceURLs: ["/logs/*"] }] };
+      const spec = { nonResourceAttributes: { verb: "get", path } };
+      const { forwarded } = await asking({ body: json(spec) }, { scope });
+      expect(JSON.parse(String(forwarded?.request.body)).spec).toEqual(spec);
+    },
+  );
 
   it("needs create as well for exec with get", async () => {
-    const scope = { rules: [{ verbs: ["get"], resources: [{ group: "", resources: ["pods/*"] }] }] };
+    const scope = {
+      rules: [{ verbs: ["get"], resources: [{ group: "", resources: ["pods/*"] }] }],
+    };
     const may = async (subresource: string) =>
-      (await asking({ body: about({ ...getPods, subresource }) }, { scope })).forwarded !== undefined;
+      (await asking({ body: about({ ...getPods, subresource }) }, { scope })).forwarded !==
+      undefined;
     expect([await may("log"), await may("exec"), await may("*")]).toEqual([true, false, false]);
   });
 
@@ -208,22 +299,52 @@ describe("whether a scoped key may do something", () => {
 
   it.each<[string, readonly string[], string | Buffer | null, number]>([
     ["in another format", ofType("application/cbor"), about(getPods), 415],
-    ["that is compressed", ofType("application/json", "Content-Encoding", "gzip"), about(getPods), 415],
-    ["whose client takes no JSON", ofType(protobuf, "Accept", protobuf), enveloped({ 2: specOf(getPods) }), 415],
+    [
+      "that is compressed",
+      ofType("application/json", "Content-Encoding", "gzip"),
+      about(getPods),
+      415,
+    ],
+    [
+      "whose client takes no JSON",
+      ofType(protobuf, "Accept", protobuf),
+      enveloped({ 2: specOf(getPods) }),
+      415,
+    ],
     ["without a body", [], null, 400],
     ["that is empty", ofType("application/json"), "", 400],
     ["that is no JSON", ofType("application/json"), "{", 400],
     ["that is JSON and called protobuf", ofType(protobuf), about(getPods), 400],
-    ["that is protobuf and called JSON", ofType("application/json"), enveloped({ 2: specOf(getPods) }), 400],
+    [
+      "that is protobuf and called JSON",
+      ofType("application/json"),
+      enveloped({ 2: specOf(getPods) }),
+      400,
+    ],
     ["that is no YAML", ofType("application/yaml"), "a: [", 400],
     ["with an anchor", ofType("application/yaml"), "a: &a b", 400],
     ["with 60,000 brackets", ofType("application/yaml"), "[".repeat(60_000), 400],
     ["with 60,000 brackets in JSON", ofType("application/json"), "[".repeat(60_000), 400],
     ["with many parts", ofType("application/yaml"), "a: b\n".repeat(1_000), 400],
     ["with two documents", ofType("application/yaml"), "spec: {}\n---\nspec: {}\n", 400],
-    ["with an unknown field", ofType("application/json"), about({ ...getPods, namespaces: ["web"] }), 400],
-    ["about two things", ofType("application/json"), json({ resourceAttributes: getPods, nonResourceAttributes: { path: "/" } }), 400],
-    ["of more than 64 KiB", ofType("application/json"), about({ ...getPods, name: "x".repeat(65_536) }), 413],
+    [
+      "with an unknown field",
+      ofType("application/json"),
+      about({ ...getPods, namespaces: ["web"] }),
+      400,
+    ],
+    [
+      "about two things",
+      ofType("application/json"),
+      json({ resourceAttributes: getPods, nonResourceAttributes: { path: "/" } }),
+      400,
+    ],
+    [
+      "of more than 64 KiB",
+      ofType("application/json"),
+      about({ ...getPods, name: "x".repeat(65_536) }),
+      413,
+    ],
   ])("%s is refused", async (_what, fields, body, status) => {
     const { exchange, forwarded, deps } = await asking({ fields, body });
     expect([forwarded, exchange.answer?.status]).toEqual([undefined, status]);
@@ -259,7 +380,10 @@ describe("whether a scoped key may do something", () => {
   it("ends when the client leaves, when the gateway stops, and when the key ends", async () => {
     const left = await asking({ body: about(getPods) });
     left.exchange.close();
-    expect([left.forwarded?.isAborted, left.deps.inFlight.loadOf("answers", { user: "", key: "" }).all]).toEqual([true, 0]);
+    expect([
+      left.forwarded?.isAborted,
+      left.deps.inFlight.loadOf("answers", { user: "", key: "" }).all,
+    ]).toEqual([true, 0]);
     const revoked = await asking({ body: about(getPods) });
     revoked.deps.keys.clear();
     revoked.deps.inFlight.changed();
@@ -272,9 +396,15 @@ describe("other credentials", () => {
   const body = enveloped({ 2: specOf(getPods) });
 
   it("without a scope pass their review as it is", async () => {
-    const { forwarded } = await asking({ fields: ofType(protobuf, "Accept", protobuf), body }, { scope: "none" });
+    const { forwarded } = await asking(
+      { fields: ofType(protobuf, "Accept", protobuf), body },
+      { scope: "none" },
+    );
     const { headers, body: sent } = forwarded?.request ?? { headers: new Array<string>() };
-    expect([Buffer.isBuffer(sent), headers[headers.indexOf("accept") + 1]]).toEqual([false, protobuf]);
+    expect([Buffer.isBuffer(sent), headers[headers.indexOf("accept") + 1]]).toEqual([
+      false,
+      protobuf,
+    ]);
   });
 
   it("without a scope are limited below a space", async () => {
@@ -283,39 +413,72 @@ describe("other credentials", () => {
     const target = `/kubernetes/project/web/space/blue${access}`;
     const exchange = Object.assign(head, { head: { ...head.head, target } });
     const found = deps.findUpstream({ kind: "management" });
-    gatewayHandler({ ...deps, findUpstream: () => found && { ...found, discovery } }).onExchange(exchange);
+    gatewayHandler({ ...deps, findUpstream: () => found && { ...found, discovery } }).onExchange(
+      exchange,
+    );
     exchange.body.end(about({ ...getPods, resource: "nodes" }));
     await settled();
-    expect(denialOf(exchange)).toMatchObject({ reason: expect.stringContaining("must name a namespace of the space") });
+    expect(denialOf(exchange)).toMatchObject({
+      reason: expect.stringContaining("must name a namespace of the space"),
+    });
   });
 });
 
 describe("what a scoped key may do", () => {
-  const status = { resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }], nonResourceRules: [], incomplete: false };
-  const answered = JSON.stringify({ apiVersion, kind: "SelfSubjectRulesReview", metadata: {}, spec: {}, status });
+  const status = {
+    resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }],
+    nonResourceRules: [],
+    incomplete: false,
+  };
+  const answered = JSON.stringify({
+    apiVersion,
+    kind: "SelfSubjectRulesReview",
+    metadata: {},
+    spec: {},
+    status,
+  });
   const body = Buffer.concat([enveloped({ 2: { 1: "web" } }, { 1: {} })]);
-  const fields = ofType(protobuf, "Accept", `${protobuf},application/json`, "Accept-Encoding", "gzip");
+  const fields = ofType(
+    protobuf,
+    "Accept",
+    `${protobuf},application/json`,
+    "Accept-Encoding",
+    "gzip",
+  );
   const asked = () => asking({ path: rules, fields, body });
 
   it("is what the API server says, in JSON, and incomplete", async () => {
     const { exchange, forwarded } = await asked();
     const { headers, body: sent } = forwarded?.request ?? { headers: new Array<string>() };
     const header = (name: string) => headers[headers.indexOf(name) + 1];
-    expect([header("accept"), header("content-type"), sent]).toEqual(["application/json", protobuf, body]);
+    expect([header("accept"), header("content-type"), sent]).toEqual([
+      "application/json",
+      protobuf,
+      body,
+    ]);
     forwarded?.answer(201, answered);
     await settled();
     expect(exchange.answer?.status).toBe(201);
-    expect(JSON.parse(exchange.text).status).toEqual({ ...status, incomplete: true, evaluationError: expect.stringContaining("narrows") });
+    expect(JSON.parse(exchange.text).status).toEqual({
+      ...status,
+      incomplete: true,
+      evaluationError: expect.stringContaining("narrows"),
+    });
     const { headers: shown = [] } = exchange.answer ?? {};
-    expect(shown[shown.indexOf("content-length") + 1]).toBe(String(Buffer.byteLength(exchange.text)));
+    expect(shown[shown.indexOf("content-length") + 1]).toBe(
+      String(Buffer.byteLength(exchange.text)),
+    );
   });
 
-  it.each([[400], [403], [404]])("that the API server refuses with %i is answered so", async (code) => {
-    const { exchange, forwarded } = await asked();
-    forwarded?.answer(code, '{"kind":"Status"}');
-    await settled();
-    expect([exchange.answer?.status, exchange.text]).toEqual([code, '{"kind":"Status"}']);
-  });
+  it.each([[400], [403], [404]])(
+    "that the API server refuses with %i is answered so",
+    async (code) => {
+      const { exchange, forwarded } = await asked();
+      forwarded?.answer(code, '{"kind":"Status"}');
+      await settled();
+      expect([exchange.answer?.status, exchange.text]).toEqual([code, '{"kind":"Status"}']);
+    },
+  );
 
   it("is never an answer that cannot be read", async () => {
     const { exchange, forwarded } = await asked();
@@ -326,11 +489,38 @@ describe("what a scoped key may do", () => {
 });
 
 describe("a review of a request", () => {
-  const places = ["/api/v1/namespaces/ns", "/api/v1/namespaces/other", "/api/v1/namespaces/kube-system", "/api/v1"];
-  const objects = ["pods", "secrets", "serviceaccounts", "nodes", "namespaces"].flatMap((plural) => [plural, `${plural}/web`]);
+  const places = [
+    "/api/v1/namespaces/ns",
+    "/api/v1/namespaces/other",
+    "/api/v1/namespaces/kube-system",
+    "/api/v1",
+  ];
+  const objects = ["pods", "secrets", "serviceaccounts", "nodes", "namespaces"].flatMap(
+    (plural) => [plural, `${plural}/web`],
+  );
   const path = fc.oneof(
-    { weight: 6, arbitrary: fc.tuple(fc.constantFrom(...places), fc.constantFrom(...objects), fc.constantFrom("", "", "/log", "/token", "/exec")).map((parts) => `${parts[0]}/${parts[1]}${parts[1].includes("/") ? parts[2] : ""}`) },
-    { weight: 1, arbitrary: fc.constantFrom("/logs", "/logs/a", "/metrics", "/api", "/version/", "/api/v1/namespaces/ns", "/api/v1/namespaces/kube-system") },
+    {
+      weight: 6,
+      arbitrary: fc
+        .tuple(
+          fc.constantFrom(...places),
+          fc.constantFrom(...objects),
+          fc.constantFrom("", "", "/log", "/token", "/exec"),
+        )
+        .map((parts) => `${parts[0]}/${parts[1]}${parts[1].includes("/") ? parts[2] : ""}`),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom(
+        "/logs",
+        "/logs/a",
+        "/metrics",
+        "/api",
+        "/version/",
+        "/api/v1/namespaces/ns",
+        "/api/v1/namespaces/kube-system",
+      ),
+    },
   );
   const method = fc.constantFrom("GET", "GET", "POST", "PATCH", "DELETE");
 
@@ -344,10 +534,16 @@ describe("a review of a request", () => {
       fc.asyncProperty(anyScope, method, path, async (scope, by, at) => {
         const request = requestInfo(by as "GET", { path: at, query: "" });
         if (request.kind === "malformed") throw new Error(request.reason);
-        const made = await asking({ method: by, path: at, body: by === "GET" ? null : "{}" }, { scope });
+        const made = await asking(
+          { method: by, path: at, body: by === "GET" ? null : "{}" },
+          { scope },
+        );
         const review = await asking({ body: attributesOf(request) }, { scope });
         const isMade = made.forwarded !== undefined;
-        expect([made.exchange.answer?.status, review.forwarded !== undefined]).toEqual([isMade ? undefined : 403, isMade]);
+        expect([made.exchange.answer?.status, review.forwarded !== undefined]).toEqual([
+          isMade ? undefined : 403,
+          isMade,
+        ]);
         if (!isMade) expect(denialOf(review.exchange)).toMatchObject({ allowed: false });
       }),
       runsAtLength(150, 5_000),

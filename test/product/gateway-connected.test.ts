@@ -145,7 +145,11 @@ describe.skipIf(inject("gateway") === undefined)("a connected cluster", () => {
       "no - the scope of this credential does not allow delete pods in namespace web: " +
         "no entry of the scope covers it",
     );
-    for (const args of [["*", "pods"], ["list", "*"], ["get", "pods", "--subresource=*"]])
+    for (const args of [
+      ["*", "pods"],
+      ["list", "*"],
+      ["get", "pods", "--subresource=*"],
+    ])
       expect(await answerTo([...args, "--namespace=web"])).toMatch(/^no - the scope of this/);
     const list = await canI.run(["--list", "--namespace=web"]);
     expect(list.stdout).toMatch(/^configmaps +/m);

@@ -64,7 +64,13 @@ const kinds: readonly Kind[] = [
   },
 ];
 
-const methods = { get: "GET", list: "GET", create: "POST", patch: "PATCH", delete: "DELETE" } as const;
+const methods = {
+  get: "GET",
+  list: "GET",
+  create: "POST",
+  patch: "PATCH",
+  delete: "DELETE",
+} as const;
 
 /** The namespaces of the questions; the user has rights in the first two. */
 export const canINamespaces = ["web", "pay", "other", "kube-system"] as const;

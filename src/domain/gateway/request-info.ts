@@ -184,8 +184,6 @@ export function requiredAccess(
 ): readonly ReviewedRequest[] {
   if (request.kind === "path" || request.verb === "create") return [request];
   const isConnecting =
-    request.group === "" &&
-    request.resource === "pods" &&
-    connecting.includes(request.subresource);
+    request.group === "" && request.resource === "pods" && connecting.includes(request.subresource);
   return isUpgrade || isConnecting ? [request, { ...request, verb: "create" }] : [request];
 }

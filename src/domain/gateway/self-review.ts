@@ -65,7 +65,10 @@ export function readReview(raw: unknown): AskedReview | MalformedReview {
     const read = raw instanceof Uint8Array ? reviewInProtobuf(raw) : reviewInJson(raw);
     const { kind = "" } = read;
     const { apiVersion: version = "" } = read;
-    if ((kind !== "" && kind !== selfAccessReviews.kind) || (version !== "" && version !== apiVersion))
+    if (
+      (kind !== "" && kind !== selfAccessReviews.kind) ||
+      (version !== "" && version !== apiVersion)
+    )
       return malformed(`the body must be a ${selfAccessReviews.kind} of ${apiVersion}`);
     const spec = recordAt(read, "spec");
     const request = reviewedRequest(spec);

@@ -146,9 +146,7 @@ function standsForProtected(request: ResourceRequest, ownNamespace: string): boo
 function hasProtectedSubresource(request: ResourceRequest, ownNamespace: string): boolean {
   const isBelow = ({ group, resource }: Escape): boolean =>
     group === request.group && resource.startsWith(`${request.resource}/`);
-  return (
-    isEscape(request) || isInGuardedNamespace(request, ownNamespace) || escapes.some(isBelow)
-  );
+  return isEscape(request) || isInGuardedNamespace(request, ownNamespace) || escapes.some(isBelow);
 }
 
 /** Whether this is the core resource `secrets`. */

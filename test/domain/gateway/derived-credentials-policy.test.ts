@@ -18,6 +18,7 @@ test.each([
   ["a create", {}, true],
   ["an update", { verb: "update" }, true],
   ["a patch, which may be an apply", { verb: "patch" }, true],
+  ["every verb, of a review", { verb: "*" }, true],
   ["a read", { verb: "get" }, false],
   ["a deletion", { verb: "delete" }, false],
   ["a write of another resource", { resource: "configmaps" }, false],

@@ -252,6 +252,7 @@ describe("a scope has to allow", () => {
     ["an upgrade of anything", pods("log"), true, ["get", "create"]],
     ["an upgrade to a backend", pods("proxy"), true, ["get", "create"]],
     ["an upgrade by POST", pods("proxy", "create"), true, ["create"]],
+    ["every subresource of a review", pods("*"), false, ["get", "create"]],
     ["exec of another group", pods("exec", "get", { group: "apps" }), false, ["get"]],
     ["exec of another resource", pods("exec", "get", { resource: "jobs" }), false, ["get"]],
   ])("for %s", (_what, request, isUpgrade, verbs) => {

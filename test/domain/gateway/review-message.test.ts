@@ -22,19 +22,34 @@ describe("a review in protobuf", () => {
   it.each<[string, Uint8Array, unknown]>([
     ["as client-go sends it", enveloped({ 1: "", 2: spec, 3: "" }), read],
     ["without a kind", enveloped({ 2: spec }, { 1: {} }), { spec: read.spec }],
-    ["about a path", enveloped({ 2: { 2: { 1: "/a", 2: "get" } } }), {
-      ...read,
-      spec: { nonResourceAttributes: { path: "/a", verb: "get" } },
-    }],
-    ["whose metadata and status are anything", enveloped({ 1: Buffer.from([0xff]), 2: spec, 3: "x" }), read],
-    ["with a length that has a byte more than it needs", enveloped(Buffer.concat([
-      Buffer.from([0x12, 0x80 | written(spec).length, 0]),
-      written(spec),
-    ])), read],
-    ["with a byte order mark in a text", enveloped({ 2: { 1: { 2: "\uFEFFget" } } }), {
-      ...read,
-      spec: { resourceAttributes: { verb: "\uFEFFget" } },
-    }],
+    [
+      "about a path",
+      enveloped({ 2: { 2: { 1: "/a", 2: "get" } } }),
+      {
+        ...read,
+        spec: { nonResourceAttributes: { path: "/a", verb: "get" } },
+      },
+    ],
+    [
+      "whose metadata and status are anything",
+      enveloped({ 1: Buffer.from([0xff]), 2: spec, 3: "x" }),
+      read,
+    ],
+    [
+      "with a length that has a byte more than it needs",
+      enveloped(
+        Buffer.concat([Buffer.from([0x12, 0x80 | written(spec).length, 0]), written(spec)]),
+      ),
+      read,
+    ],
+    [
+      "with a byte order mark in a text",
+      enveloped({ 2: { 1: { 2: "\uFEFFget" } } }),
+      {
+        ...read,
+        spec: { resourceAttributes: { verb: "\uFEFFget" } },
+      },
+    ],
   ])("%s is read", (_what, bytes, expected) => {
     expect(reviewInProtobuf(bytes)).toEqual(expected);
   });
@@ -62,7 +77,10 @@ describe("a review in protobuf", () => {
     ["ends behind a tag", enveloped(Buffer.from([0x12]))],
     ["ends in a length", enveloped(Buffer.from([0x12, 0x80]))],
     ["has a length beyond its end", enveloped(field(0x12, [2], "x"))],
-    ["has a length beyond its part", enveloped({ 2: { 1: field(0x12, [9], "get") }, 3: "xxxxxxxxx" })],
+    [
+      "has a length beyond its part",
+      enveloped({ 2: { 1: field(0x12, [9], "get") }, 3: "xxxxxxxxx" }),
+    ],
     ["has a length of five bytes", enveloped(field(0x12, [0x80, 0x80, 0x80, 0x80, 0], ""))],
     ["has a length of more than 64 bits", enveloped(field(0x12, Array<number>(11).fill(0xff), ""))],
     ["has a text that is not UTF-8", enveloped({ 2: { 1: { 2: Buffer.from([0xff]) } } })],
@@ -76,7 +94,10 @@ describe("a review in protobuf", () => {
     {
       rawSelector: text,
       requirements: fc.array(
-        fc.record({ key: text, operator: text, values: fc.array(text, { minLength: 1, maxLength: 3 }) }, { requiredKeys: [] }),
+        fc.record(
+          { key: text, operator: text, values: fc.array(text, { minLength: 1, maxLength: 3 }) },
+          { requiredKeys: [] },
+        ),
         { minLength: 1, maxLength: 3 },
       ),
     },
@@ -113,14 +134,19 @@ describe("a review in protobuf", () => {
   test("of any bytes is read or refused, and nothing else", () => {
     const change = fc.record({ at: fc.nat(200), byte: fc.nat(255), cut: fc.nat(220) });
     fc.assert(
-      fc.property(anyAttributes, fc.array(change, { maxLength: 4 }), fc.uint8Array(), (asked, changes, other) => {
-        const bytes = enveloped({ 2: specOf(asked) });
-        for (const { at, byte } of changes) if (at < bytes.length) bytes[at] = byte;
-        refusedOrRead(bytes.subarray(0, changes[0]?.cut ?? bytes.length));
-        refusedOrRead(bytes);
-        refusedOrRead(encoded(other));
-        refusedOrRead(enveloped(other));
-      }),
+      fc.property(
+        anyAttributes,
+        fc.array(change, { maxLength: 4 }),
+        fc.uint8Array(),
+        (asked, changes, other) => {
+          const bytes = enveloped({ 2: specOf(asked) });
+          for (const { at, byte } of changes) if (at < bytes.length) bytes[at] = byte;
+          refusedOrRead(bytes.subarray(0, changes[0]?.cut ?? bytes.length));
+          refusedOrRead(bytes);
+          refusedOrRead(encoded(other));
+          refusedOrRead(enveloped(other));
+        },
+      ),
       runsAtLength(200, 20_000),
     );
   });
@@ -138,13 +164,23 @@ describe("a review in protobuf", () => {
 
 describe("a review in JSON", () => {
   it.each<[string, unknown, unknown]>([
-    ["with metadata and status", { ...read, metadata: { name: 1 }, status: { allowed: true } }, read],
-    ["with null for what is not set", { ...read, metadata: null, spec: { ...read.spec, nonResourceAttributes: null } }, read],
+    [
+      "with metadata and status",
+      { ...read, metadata: { name: 1 }, status: { allowed: true } },
+      read,
+    ],
+    [
+      "with null for what is not set",
+      { ...read, metadata: null, spec: { ...read.spec, nonResourceAttributes: null } },
+      read,
+    ],
   ])("%s is read without them", (_what, raw, expected) => {
     expect(reviewInJson(raw)).toEqual(expected);
   });
 
-  const asking = (changes: object) => ({ spec: { resourceAttributes: { ...attributes, ...changes } } });
+  const asking = (changes: object) => ({
+    spec: { resourceAttributes: { ...attributes, ...changes } },
+  });
   it.each<[string, unknown]>([
     ["is no object", []],
     ["is not there", undefined],

@@ -101,7 +101,11 @@ describe("a question about own rights", () => {
 
   const both = { ...asked.spec, nonResourceAttributes: { verb: "get", path: "/logs" } };
   it.each<[string, unknown, string]>([
-    ["another kind", { ...asked, kind: "SubjectAccessReview" }, "must be a SelfSubjectAccessReview"],
+    [
+      "another kind",
+      { ...asked, kind: "SubjectAccessReview" },
+      "must be a SelfSubjectAccessReview",
+    ],
     ["another version", { ...asked, apiVersion: `${group}/v1beta1` }, `of ${apiVersion}`],
     ["no attributes", { spec: {} }, "either resourceAttributes or nonResourceAttributes"],
     ["no spec", { apiVersion, kind }, "either resourceAttributes or nonResourceAttributes"],

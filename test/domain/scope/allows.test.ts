@@ -300,6 +300,56 @@ describe.each<Group>([
       is registering an aggregated API server | rule | create apiservices.apiregistration.k8s.io
     `),
   ],
+  [
+    "a question about several requests",
+    requestRows(`
+      may be about every verb | rule resources=pods | * pods p in ns
+      may be about every verb of a role | role everything | * pods p in ns
+      may be about every subresource | rule resources=pods/* | get pods/* p in ns
+      may be about every subresource, with every resource | rule resources=* | get pods/* p in ns
+      may be about reading every subresource of roles | rule
+        | get roles/*.rbac.authorization.k8s.io p in ns
+      may be about a list of all namespaces | rule | list pods
+      may be about a collection of all namespaces | cluster *
+        | deletecollection pods target=Cluster cluster=c1
+      may be about all namespaces | rule | list namespaces resourceScope=Cluster
+      may be about any new namespace | rule resources=namespaces
+        | create namespaces resourceScope=Cluster
+      may be about all paths below one | rule nonResourceURLs=/logs/* | get /logs/*
+      may be about all paths that begin so | rule nonResourceURLs=/logs/* | get /logs/a*
+      may be about every path | rule nonResourceURLs=* | get /*
+    `),
+    requestRows(`
+      is not about listed verbs | rule verbs=get,list,*,create resources=pods | * pods p in ns
+      is not about the verbs of a role | role viewer | * pods p in ns
+      is not about verbs of actors, which include impersonate | rule resources=serviceaccounts
+        | * serviceaccounts p in ns
+      is not about verbs of users | rule resources=users | * users bob resourceScope=Cluster
+      is not about every resource | rule | list * in ns
+      is not about every resource of a group | rule resources=*.apps | list *.apps in ns
+      is not about every resource of a cluster | cluster * | get * p in ns target=Cluster cluster=c1
+      is not about every group | rule | list pods.* in ns
+      is not about a pattern of subresources | rule resources=*/* | get pods/* p in ns
+      is not about one subresource of all | rule resources=pods/log | get pods/* p in ns
+      is not about subresources with a token | rule resources=serviceaccounts/*
+        | create serviceaccounts/* p in ns
+      is not about subresources with a proxy | rule resources=nodes/*
+        | get nodes/* p resourceScope=Cluster
+      is not about subresources of Secrets | rule resources=secrets/* | get secrets/* p in ns
+      is not about subresources of namespaces | rule resources=namespaces/*
+        | update namespaces/* ns in ns resourceScope=Cluster
+      is not about subresources in a guarded namespace
+        | rule resources=pods/* namespaces=kube-system | get pods/* p in kube-system
+      is not about any object of all namespaces | rule | get pods p
+      is not about any object of all namespaces of a cluster | cluster *
+        | delete pods target=Cluster cluster=c1
+      is not about a new object in any namespace | rule | create pods
+      is not about any namespace | rule resources=namespaces | get namespaces resourceScope=Cluster
+      is not about a path that begins like a listed one | rule nonResourceURLs=/logs | get /logs*
+      is not about paths that a literal lists | rule nonResourceURLs=/logs/a* | get /logs/a*
+      is not about paths beside discovery | empty | get /healthz*
+    `),
+  ],
 ])("%s", (_, allowing, denying) => {
   test.each(allowing)("%s", (_name, scope, request) =>
     expect(isAllowed(scope, request)).toBe(true),
@@ -322,6 +372,8 @@ test.each(
       | get pods p in namespace kube-system: namespace kube-system is protected; ${ruleMustList}
     list secrets
       | list secrets: a scope does not cover Secrets of all namespaces; request one namespace
+    list * in ns
+      | list * in namespace ns: that includes requests that only a rule with their names covers; ask for one
     patch namespaces p
       | patch namespaces p: it could escape the scope; a rule must list this resource by name
   `),
