@@ -8,6 +8,7 @@ import { gatewayHandler } from "../../src/gateway/gateway-handler.ts";
 import type { GatewayUpstream } from "../../src/gateway/upstreams.ts";
 import { KubeError } from "../../src/kube/client/kube-error.ts";
 import { FakeExchange, type FakeRequest } from "../support/fake-exchange.ts";
+import type { FakeForwarding } from "../support/fake-forwarder.ts";
 import { aliceKey, keyOf } from "../support/gateway-fixture.ts";
 import { runsAtLength } from "../support/property-runs.ts";
 import { settled } from "../support/test-clock.ts";
@@ -84,6 +85,16 @@ const about = (attributes: object) => json({ resourceAttributes: attributes });
 const getPods = { namespace: "web", verb: "get", resource: "pods" };
 const ofType = (type: string, ...others: readonly string[]) => ["Content-Type", type, ...others];
 
+/** The review that the API server is asked. */
+function askedIn(forwarded: FakeForwarding | undefined): { readonly spec: Spec } {
+  const { body } = forwarded?.request ?? {};
+  return JSON.parse(Buffer.isBuffer(body) ? body.toString() : "null");
+}
+
+interface Spec {
+  readonly resourceAttributes?: object;
+}
+
 /** The status of a denied review; undefined for any other answer. */
 function denialOf({ answer, text }: FakeExchange): unknown {
   return answer?.status === 201 ? JSON.parse(text).status : undefined;
@@ -110,11 +121,7 @@ describe("whether a scoped key may do something", () => {
         fields: [...fields, "Accept-Encoding", "gzip"],
         body,
       });
-      const {
-        headers,
-        target,
-        body: sent,
-      } = forwarded?.request ?? { headers: new Array<string>() };
+      const { headers, target } = forwarded?.request ?? { headers: new Array<string>() };
       const header = (name: string) => headers[headers.indexOf(name) + 1];
       expect([target, header("accept"), header("content-type")]).toEqual([
         access,
@@ -125,7 +132,7 @@ describe("whether a scoped key may do something", () => {
         false,
         "alice",
       ]);
-      expect(JSON.parse(String(sent))).toEqual({
+      expect(askedIn(forwarded)).toEqual({
         apiVersion,
         kind,
         metadata: {},
@@ -217,7 +224,7 @@ describe("whether a scoped key may do something", () => {
     ["of namespaces in no namespace", { ...getPods, resource: "namespaces", verb: "list" }, ""],
   ])("is asked %s, as the request itself is", async (_what, attributes, namespace) => {
     const { forwarded } = await asking({ body: about(attributes) });
-    expect(JSON.parse(String(forwarded?.request.body)).spec.resourceAttributes).toEqual({
+    expect(askedIn(forwarded).spec.resourceAttributes).toEqual({
       ...attributes,
       namespace,
     });
@@ -227,7 +234,7 @@ describe("whether a scoped key may do something", () => {
     const twice =
       '{"spec":{"resourceAttributes":{"namespace":"pay","namespace":"web","verb":"get","resource":"pods"}}}';
     const { forwarded } = await asking({ body: twice });
-    expect(String(forwarded?.request.body)).not.toContain("pay");
+    expect(JSON.stringify(askedIn(forwarded))).not.toContain("pay");
     const { exchange } = await asking({
       body: twice.replace("pay", "web").replace('"web","verb"', '"pay","verb"'),
     });
@@ -262,7 +269,7 @@ describe("whether a scoped key may do something", () => {
       const scope = { rules: [{ nonResourceURLs: ["/logs/*"] }] };
       const spec = { nonResourceAttributes: { verb: "get", path } };
       const { forwarded } = await asking({ body: json(spec) }, { scope });
-      expect(JSON.parse(String(forwarded?.request.body)).spec).toEqual(spec);
+      expect(askedIn(forwarded).spec).toEqual(spec);
     },
   );
 
@@ -544,7 +551,8 @@ describe("a review of a request", () => {
           isMade ? undefined : 403,
           isMade,
         ]);
-        if (!isMade) expect(denialOf(review.exchange)).toMatchObject({ allowed: false });
+        const denied = expect.objectContaining({ allowed: false });
+        expect(denialOf(review.exchange)).toEqual(isMade ? undefined : denied);
       }),
       runsAtLength(150, 5_000),
     );

@@ -80,7 +80,9 @@ function valueIn(value: unknown, field: Field): unknown {
       return listIn(value, field).map((each) => fieldsIn(each, field.fields, field.name));
     case "texts":
       return listIn(value, field).map((each) => textIn(each, field));
-    default:
+    case "text":
+    case "bytes":
+    case "ignored":
       return textIn(value, field);
   }
 }
@@ -170,8 +172,10 @@ function partOf(part: Uint8Array, field: Field): unknown {
     case "messages":
       return fieldsOf(part, field.fields);
     case "bytes":
+    case "ignored":
       return part;
-    default:
+    case "text":
+    case "texts":
       return textOf(part);
   }
 }
