@@ -24,10 +24,7 @@ export const readingBounds = {
   labelSelector: { bytes: 4 * kib },
   /** The largest body that kube-apiserver reads (k8s.io/apiserver, MaxRequestBodyBytes). */
   bodyOfOwnKind: { bytes: 3 * mib },
-  /**
-   * A SelfSubjectAccessReview or SelfSubjectRulesReview has some 300 bytes. In YAML, values are the
-   * characters that may be more than a part of a word, which take a hundred times as long.
-   */
+  /** A question about own rights. In YAML, values are the characters that are no part of a word. */
   selfReview: { bytes: 64 * kib, values: 2_048, depth: 16 },
   /** The rules of a user in one namespace: some 100 bytes each. */
   rulesReview: { bytes: 1 * mib, values: 100_000, depth: 16 },

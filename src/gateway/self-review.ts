@@ -41,7 +41,7 @@ const bodyless = refusal(400, "malformed", "a review must have a body");
 const notRules = refusal(
   502,
   "upstream",
-  "the API server answered with something else than a SelfSubjectRulesReview",
+  "the API server answered with something else than a SelfSubjectRulesReview of at most 1 MiB",
 );
 
 /**
@@ -91,7 +91,7 @@ export class SelfReview extends WholeExchange {
     };
   }
 
-  /** The request that is asked about in the place that it would have; a refusal if it is not known. */
+  /** The request that is asked about, in the place that it would have. */
   async #asSent(request: ReviewedRequest): Promise<ReviewedRequest | Refusal> {
     if (request.kind === "path") return request;
     const { group, resource } = request;

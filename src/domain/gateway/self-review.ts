@@ -123,7 +123,8 @@ const narrowed =
  * what a scope leaves of them. Undefined for any other answer.
  */
 export function incompleteRules(text: string): string | undefined {
-  if (excessIn(text, readingBounds.rulesReview) !== undefined) return undefined;
+  const bounds = readingBounds.rulesReview;
+  if (text.length > bounds.bytes || excessIn(text, bounds) !== undefined) return undefined;
   const review = parsed(text);
   if (!isOfKind(review, apiVersion, selfRulesReviews.kind) || !isRecord(review)) return undefined;
   const status = recordAt(review, "status");

@@ -22,15 +22,13 @@ export function authorizationOnlyScope(
   group: string,
   resource: string,
 ): Exclude<ResourceScope, "Unknown"> | undefined {
-  // Constrained impersonation of service accounts.
-  if (group === "authentication.k8s.io" && resource === "serviceaccounts") return "Namespaced";
+  // Constrained impersonation of service accounts; and of a review, all resources.
+  if (resource === "*" || (group === "authentication.k8s.io" && resource === "serviceaccounts"))
+    return "Namespaced";
   return clusterWide.get(group)?.includes(resource) === true ? "Cluster" : undefined;
 }
 
-/**
- * A request as it is sent: one for a resource that is not namespaced has no namespace, even if a
- * SelfSubjectAccessReview names one (`kubectl auth can-i` always does), and a Namespace has its own.
- */
+/** A request as it is sent: without the namespace that `kubectl auth can-i` names for nodes. */
 export function sentRequest(
   request: ReviewedRequest,
   resourceScope: ResourceScope | undefined,

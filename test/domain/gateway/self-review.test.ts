@@ -174,6 +174,7 @@ describe("rules of the API server", () => {
     ["null", "null"],
     ["another kind", JSON.stringify({ ...rules, kind: "Status" })],
     ["too many values", JSON.stringify({ ...rules, status: { more: Array(100_001).fill(0) } })],
+    ["too long", JSON.stringify({ ...rules, status: { more: "x".repeat(2 ** 20) } })],
     ["too many levels", `{"a":${"[".repeat(20)}${"]".repeat(20)}}`],
   ])("are not %s", (_what, text) => {
     expect(incompleteRules(text)).toBeUndefined();

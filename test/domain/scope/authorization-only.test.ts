@@ -20,6 +20,7 @@ test.each<[string, string, ReturnType<typeof authorizationOnlyScope>]>([
   ["management.service", "clusters", "Cluster"],
   ["", "serviceaccounts", undefined],
   ["", "nodes", undefined],
+  ["apps", "*", "Namespaced"],
   ["management.service", "sharedsecrets", undefined],
   ["constructor", "users", undefined],
   ["__proto__", "includes", undefined],
