@@ -26,7 +26,6 @@ export const readingBounds = {
   bodyOfOwnKind: { bytes: 3 * mib },
   /** A question about own rights. In YAML, values are the characters that are no part of a word. */
   selfReview: { bytes: 64 * kib, values: 2_048, depth: 16 },
-  /** The rules of a user in one namespace: some 100 bytes each. */
   rulesReview: { bytes: 1 * mib, values: 100_000, depth: 16 },
   token: { bytes: 8 * kib },
   /** One with two certificates has 10 kB. */
