@@ -1,7 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createSecureContext } from "node:tls";
 import { type Clock, sleep } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
+import { errorCode } from "../runtime/read-text-file.ts";
 import type { ProcessPart, ServerContext } from "../runtime/run-process.ts";
 import type { ServerTls } from "../runtime/server-options.ts";
 import type { Certificates } from "./certificates.ts";
@@ -38,6 +40,8 @@ export function certifiedServer<S extends TlsServer>(
 ): ProcessPart {
   let starting: Promise<S> | undefined;
   let isListening = false;
+  let unusable: string | undefined;
+  const onProblem = (why: string | undefined): void => void (unusable = why);
   const useTls = (tls: ServerTls): void => {
     options.onTls?.(tls);
     if (starting !== undefined) return void starting.then((server) => server.useTls(tls));
@@ -49,7 +53,9 @@ export function certifiedServer<S extends TlsServer>(
     run: (signal) =>
       directory === undefined
         ? options.certificates.run(signal, useTls)
-        : followCertificateFiles(directory, { clock, log, signal, onChange: useTls }),
+        : followCertificateFiles(directory, { clock, log, signal, onChange: useTls, onProblem }),
+    warnings: () =>
+      unusable === undefined ? [] : [`the files in "${directory}" cannot be used: ${unusable}`],
     problems: () => (isListening ? [] : [options.missing]),
     ...(drain === undefined
       ? { close: async () => (await starting)?.close?.(closeGraceMs) }
@@ -64,6 +70,8 @@ interface FollowOptions {
   readonly signal: AbortSignal;
   /** Called with the content of the files, at once and after every change. */
   readonly onChange: (material: ServerTls) => void;
+  /** Called with why the files cannot be used, and with undefined when they can. */
+  readonly onProblem: (why: string | undefined) => void;
 }
 
 /** Interval between two reads; the kubelet updates a mounted Secret within about a minute. */
@@ -71,7 +79,8 @@ const lookMs = 10_000;
 
 /**
  * Reads the certificate, key and CA from a directory with the files of a kubernetes.io/tls Secret;
- * rejects if one is missing or empty, as a file is while it is written.
+ * rejects if one is missing or empty, or the key is of another certificate, as while they are
+ * written.
  */
 async function readCertificateFiles(directory: string): Promise<ServerTls> {
   const [certificate = "", privateKey = "", clientAuthority = ""] = await Promise.all(
@@ -79,13 +88,14 @@ async function readCertificateFiles(directory: string): Promise<ServerTls> {
   );
   if ([certificate, privateKey, clientAuthority].includes(""))
     throw Object.assign(new Error("a file is empty"), { code: "EMPTY" });
+  createSecureContext({ cert: certificate, key: privateKey, ca: clientAuthority });
   return { certificate, privateKey, clientAuthority };
 }
 
 /** Follows the files of a directory until the signal aborts. */
 export async function followCertificateFiles(
   directory: string,
-  { clock, log, signal, onChange }: FollowOptions,
+  { clock, log, signal, onChange, onProblem }: FollowOptions,
 ): Promise<void> {
   let last = "";
   while (!signal.aborted) {
@@ -94,12 +104,12 @@ export async function followCertificateFiles(
       const text = JSON.stringify(material);
       if (text !== last) onChange(material);
       last = text;
+      onProblem(undefined);
     } catch (error) {
       // An update of the files may be incomplete.
-      log.warn(
-        { directory, why: error instanceof Error && "code" in error ? error.code : "unreadable" },
-        "certificate files are invalid",
-      );
+      const why = errorCode(error) ?? "unreadable";
+      onProblem(why);
+      log.warn({ directory, why }, "certificate files are invalid");
     }
     await sleep(lookMs, { clock, signal });
   }

@@ -1,9 +1,9 @@
-import type { Clock } from "../runtime/clock.ts";
-import { cachedAuthorization, type Credentials } from "../kube/credentials/credentials.ts";
 import { foreignCredentials, loadCredentials } from "../kube/credentials/load-credentials.ts";
+import type { FollowedCredentials } from "../kube/credentials/followed-credentials.ts";
 import { readEnvironment, uniqueIdentity } from "../runtime/environment.ts";
 import {
   type AssembledProcess,
+  type ProcessPart,
   runProcess,
   type ServerContext,
   type ServerProcess,
@@ -24,13 +24,14 @@ async function assembleProcess(
   config: ClusterAgentConfig,
   context: ServerContext,
 ): Promise<AssembledProcess> {
-  const { clock } = context;
+  const { clock, log } = context;
+  const { centralKubeconfig = "" } = config;
   const identity = config.identity ?? uniqueIdentity();
-  const credentials = await loadCredentials({ ...config, env: readEnvironment() }, clock);
-  const central = await centralCredentials(config, clock);
+  const credentials = await loadCredentials({ ...config, env: readEnvironment() }, clock, log);
+  const central = await foreignCredentials(centralKubeconfig, clock, log);
   const agent = assembleAgent(agentOptions(config, identity), { ...context, credentials, central });
   return {
-    parts: [agent],
+    parts: [credentials.part, centralPart(central), agent],
     started: {
       identity,
       cluster: config.clusterName,
@@ -42,18 +43,11 @@ async function assembleProcess(
 }
 
 /**
- * The credentials of the central cluster. Its kubeconfig is read again every minute and after a
- * 401, because an administrator replaces the access key in it; an address or a certificate in it
- * counts from the next start.
+ * What the central cluster does is said, and no more: copies are repaired without it, and a restart
+ * of the agent changes nothing about a server of another administrator.
  */
-async function centralCredentials(
-  { centralKubeconfig = "" }: ClusterAgentConfig,
-  clock: Clock,
-): Promise<Credentials> {
-  const load = () => foreignCredentials(centralKubeconfig, clock);
-  const first = await load();
-  const read = async () => ({ header: await (await load()).authorization() });
-  return { ...first, ...cachedAuthorization(read, clock) };
+function centralPart({ part }: FollowedCredentials): ProcessPart {
+  return { warnings: () => [...(part.problems?.() ?? []), ...(part.warnings?.() ?? [])] };
 }
 
 function agentOptions(config: ClusterAgentConfig, identity: string): AgentOptions {

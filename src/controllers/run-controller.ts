@@ -28,7 +28,8 @@ async function assembleProcess(
 ): Promise<AssembledProcess> {
   const { clock } = context;
   const identity = config.identity ?? uniqueIdentity();
-  const credentials = await loadCredentials({ ...config, env: readEnvironment() }, clock);
+  const source = { ...config, env: readEnvironment() };
+  const credentials = await loadCredentials(source, clock, context.log);
   const assembly = assembleController(assemblyOptions(config, identity), {
     ...context,
     credentials,
@@ -37,6 +38,7 @@ async function assembleProcess(
   const { routes, parts } = createIssuer(config, informers, context);
   return {
     parts: [
+      credentials.part,
       {
         problems: () => informers.staleReasons(),
         warnings: () => informers.warnings(),

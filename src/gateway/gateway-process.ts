@@ -151,11 +151,12 @@ export function runGatewayProcess(
       config,
       async assemble(context) {
         const env = readEnvironment();
-        const credentials = await loadCredentials({ ...config, env }, context.clock);
+        const { clock, log } = context;
+        const credentials = await loadCredentials({ ...config, env }, clock, log);
         const assembly = program.assemble({ ...context, credentials });
         const server = clientServer({ ...config, ...program }, assembly, context);
         return {
-          parts: [...assembly.parts, server],
+          parts: [credentials.part, ...assembly.parts, server],
           started: { apiServer: credentials.server },
         };
       },

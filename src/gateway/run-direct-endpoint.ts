@@ -11,8 +11,8 @@ import { ServerProbe } from "../kube/client/server-version.ts";
 import type { ProcessConnectionDeps } from "../kube/process-connection.ts";
 import {
   followIssuer,
+  followIssuerAuthority,
   type FollowIssuerOptions,
-  readIssuerAuthority,
 } from "../published/follow-issuer.ts";
 import type { ServerProcess } from "../runtime/run-process.ts";
 import { VerifiedTokens } from "../tokens/verified-tokens.ts";
@@ -31,20 +31,23 @@ interface DirectEndpointOptions extends FollowIssuerOptions, ClusterAudienceOpti
 }
 
 /**
- * Runs `latchkey direct-endpoint` until SIGTERM; throws a ConfigError for an unreadable CA file.
+ * Runs `latchkey direct-endpoint` until SIGTERM; rejects with a ConfigError for an unreadable CA
+ * file.
  */
 export async function runDirectEndpoint(
   config: DirectEndpointConfig,
   process: ServerProcess,
 ): Promise<void> {
   const prefixes = { user: config.usernamePrefix, groups: config.groupsPrefix };
-  const issuerCa = readIssuerAuthority(config.certificateAuthority);
   await runGatewayProcess(
     config,
     {
       name: "direct endpoint",
       address: config.endpointAddress,
-      assemble: (deps) => assembleDirectEndpoint({ ...config, prefixes, issuerCa }, deps),
+      assemble(deps) {
+        const issuerCa = followIssuerAuthority(config.certificateAuthority, deps);
+        return assembleDirectEndpoint({ ...config, prefixes, issuerCa }, deps);
+      },
     },
     process,
   );

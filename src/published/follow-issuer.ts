@@ -1,7 +1,8 @@
 import { readingBounds } from "../api/reading-bounds.ts";
 import { HttpsDocument } from "../kube/client/https-document.ts";
 import { ConfigError } from "../runtime/config-values.ts";
-import { readTextFile } from "../runtime/read-text-file.ts";
+import { FollowedFiles } from "../runtime/followed-files.ts";
+import { isRegularFile, readTextFile } from "../runtime/read-text-file.ts";
 import type { ProcessContext, ProcessPart } from "../runtime/run-process.ts";
 import { caCertificates } from "../tokens/certificate-pem.ts";
 import { FollowedList } from "./followed-list.ts";
@@ -19,7 +20,7 @@ export interface FollowIssuerOptions {
   /** Where the issuer publishes its keys; undefined: below the issuer. */
   readonly jwksUrl: string | undefined;
   /** CA certificates (PEM) of the issuer's server; undefined: public CAs. */
-  readonly issuerCa: string | undefined;
+  readonly issuerCa: FollowedFiles<string> | undefined;
   /** Milliseconds since the issuer confirmed the list of revoked tokens; undefined: without end. */
   readonly maximumListAge: number | undefined;
 }
@@ -50,7 +51,8 @@ const pollTimeoutMs = 60_000;
 /** Follows the keys and the lists of an issuer, and persists all of them in one Secret. */
 export function followIssuer(options: FollowIssuerOptions, deps: FollowIssuerDeps): FollowedIssuer {
   const { client, clock, log, secretName, onKeys } = deps;
-  const { issuer, namespace, issuerCa: ca } = options;
+  const { issuer, namespace, issuerCa } = options;
+  const ca = issuerCa && (() => issuerCa.current());
   const url = options.jwksUrl ?? `${issuer.replace(/\/$/, "")}/openid/v1/jwks`;
   const document = new HttpsDocument({
     url,
@@ -60,7 +62,7 @@ export function followIssuer(options: FollowIssuerOptions, deps: FollowIssuerDep
   });
   const state = new PersistedState({ client, log }, { namespace, name: secretName });
   const keys = new IssuerKeys({ document, state, clock, log, onKeys }, url);
-  const following = { ...deps, options, state, keys, keysUrl: url };
+  const following = { ...deps, options, state, keys, keysUrl: url, ca };
   const revoked = followList(revokedTokensList, following);
   const rolesFollowed = followList(rolesList, following);
   const roles = new IssuerRoles(rolesFollowed.followed);
@@ -73,6 +75,7 @@ export function followIssuer(options: FollowIssuerOptions, deps: FollowIssuerDep
       ...rolesFollowed.parts,
       // Without roles a token covers less, so that a process without them is ready.
       { run: (signal) => rolesFollowed.followed.run(signal), warnings: () => roles.warnings() },
+      { warnings: () => issuerCa?.warnings() ?? [] },
     ],
   };
 }
@@ -83,14 +86,15 @@ interface FollowListDeps extends FollowIssuerDeps {
   readonly state: PersistedState;
   readonly keys: IssuerKeys;
   readonly keysUrl: string;
+  readonly ca: (() => string) | undefined;
 }
 
 /** A list that is published beside the keys, and parts of the process beside following it. */
 function followList<T extends Issued>(
   published: PublishedList<T>,
-  { options, state, keysUrl, ...deps }: FollowListDeps,
+  { options, state, keysUrl, ca, ...deps }: FollowListDeps,
 ): { readonly followed: FollowedList<T>; readonly parts: readonly ProcessPart[] } {
-  const { issuer, issuerCa: ca, maximumListAge: maximumAge } = options;
+  const { issuer, maximumListAge: maximumAge } = options;
   const url = listUrl(published, keysUrl);
   // A poll must not keep the keys waiting, so it has a connection of its own.
   const document = new HttpsDocument({
@@ -122,13 +126,19 @@ function followList<T extends Issued>(
 }
 
 /**
- * Reads the CAs of the issuer's server (PEM) from the file of `--certificate-authority`; undefined
+ * Follows the CAs of the issuer's server (PEM) in the file of `--certificate-authority`; undefined
  * without a file. Throws a ConfigError if the file has no certificates.
  */
-export function readIssuerAuthority(path: string | undefined): string | undefined {
+export function followIssuerAuthority(
+  path: string | undefined,
+  deps: Pick<ProcessContext, "clock" | "log">,
+): FollowedFiles<string> | undefined {
   if (path === undefined) return undefined;
   const option = "--certificate-authority";
-  const certificates = caCertificates(readTextFile({ option, path }));
-  if (certificates !== undefined) return certificates;
-  throw new ConfigError(option, path, "must be a file of PEM certificates");
+  const read = (): string => {
+    const certificates = caCertificates(readTextFile({ option, path }));
+    if (certificates !== undefined) return certificates;
+    throw new ConfigError(option, path, "must be a file of PEM certificates");
+  };
+  return new FollowedFiles({ read, isFinal: () => !isRegularFile(path) }, deps);
 }

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync } from "node:fs";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { ConfigError } from "./config-values.ts";
 
 /** The file that an option names. */
@@ -63,6 +63,11 @@ export function readAtMost(path: string, most: number): Buffer {
     closeSync(file);
   }
   throw new RangeError(`"${path}" is larger than ${most} bytes`);
+}
+
+/** Whether a path is a file that can be read again, unlike a pipe. */
+export function isRegularFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? true;
 }
 
 /** The code of an error of the system, such as ENOENT; undefined for an error without one. */

@@ -125,9 +125,13 @@ export function metricsRoute(metrics: Metrics): Route {
   return { method: "GET", path: "/metrics", handler };
 }
 
-/** `/healthz`: always 200. */
-export function healthRoute(): Route {
-  return { method: "GET", path: "/healthz", handler: () => plain(200, "ok") };
+/** `/healthz`: 200, or 503 with the reasons for which only a restart helps. */
+export function healthRoute(restartReasons: () => readonly string[] = () => []): Route {
+  function handler(): HttpResponse {
+    const reasons = restartReasons();
+    return reasons.length === 0 ? plain(200, "ok") : plain(503, ["not live", ...reasons].join("\n"));
+  }
+  return { method: "GET", path: "/healthz", handler };
 }
 
 /**

@@ -46,6 +46,8 @@ export interface ProcessPart {
   problems?(): readonly string[];
   /** What will stop it without action, one sentence each. */
   warnings?(): readonly string[];
+  /** Why only a restart can help, one sentence each. */
+  restartReasons?(): readonly string[];
   /** Serves until its clients have left, while all parts still run. */
   drain?(): Promise<void>;
   /** Closes what it has open, once no part runs any more. */
@@ -101,7 +103,16 @@ export async function runProcess(
     metrics,
     onFailure,
   });
-  const own = [healthRoute(), readyRoute(() => readinessOf(parts, signal)), metricsRoute(metrics)];
+  const restartReasons = (): readonly string[] => {
+    const reasons = parts.flatMap((part) => part.restartReasons?.() ?? []);
+    if (reasons.length > 0) log.error({ reasons }, `${name} is not live; only a restart can help`);
+    return reasons;
+  };
+  const own = [
+    healthRoute(restartReasons),
+    readyRoute(() => readinessOf(parts, signal)),
+    metricsRoute(metrics),
+  ];
   const server = await startHttpServer({
     ...config.httpAddress,
     ...served([...own, ...routes]),

@@ -1,7 +1,7 @@
 import { certifiedServer } from "../certificates/certified-server.ts";
 import { loadCredentials } from "../kube/credentials/load-credentials.ts";
 import type { ProcessConnectionDeps } from "../kube/process-connection.ts";
-import { readIssuerAuthority } from "../published/follow-issuer.ts";
+import { followIssuerAuthority } from "../published/follow-issuer.ts";
 import { readEnvironment } from "../runtime/environment.ts";
 import { httpRefusals, refusalCounter, startHttpServer } from "../runtime/http-server.ts";
 import { served } from "../runtime/routes.ts";
@@ -29,10 +29,11 @@ export function runWebhook(config: WebhookConfig, process: ServerProcess): Promi
       config,
       async assemble(context) {
         const env = readEnvironment();
-        const credentials = await loadCredentials({ ...config, env }, context.clock);
+        const { clock, log } = context;
+        const credentials = await loadCredentials({ ...config, env }, clock, log);
         const assembly = assemble(config, { ...context, credentials });
         return {
-          parts: [...assembly.parts, reviewServer(config, assembly, context)],
+          parts: [credentials.part, ...assembly.parts, reviewServer(config, assembly, context)],
           started: { apiServer: credentials.server, direct: config.direct },
         };
       },
@@ -45,7 +46,7 @@ export function runWebhook(config: WebhookConfig, process: ServerProcess): Promi
 function assemble(config: WebhookConfig, deps: ProcessConnectionDeps): WebhookAssembly {
   const direct = directWebhookConfig(config);
   if (direct !== undefined) {
-    const issuerCa = readIssuerAuthority(direct.certificateAuthority);
+    const issuerCa = followIssuerAuthority(direct.certificateAuthority, deps);
     const serviceName = direct.serviceName ?? webhookServices.direct;
     return assembleDirectAuthorizer({ ...direct, issuerCa, serviceName }, deps);
   }

@@ -96,7 +96,8 @@ export function keyOf(user: string, spec: Partial<ObservedAccessKey["spec"]> = {
   };
 }
 
-interface TestCertificates {
+/** A server certificate and its CA, in PEM. */
+export interface TestCertificates {
   readonly ca: string;
   readonly tls: ServerTls;
 }
@@ -105,10 +106,11 @@ let certificates: Promise<TestCertificates> | undefined;
 
 /** A certificate for 127.0.0.1, made once in a process. */
 export function testCertificates(): Promise<TestCertificates> {
-  return (certificates ??= makeCertificates());
+  return (certificates ??= newTestCertificates());
 }
 
-async function makeCertificates(): Promise<TestCertificates> {
+/** A certificate for 127.0.0.1 of a CA of its own. */
+export async function newTestCertificates(): Promise<TestCertificates> {
   const terms = { dnsNames: ["localhost", "127.0.0.1"], clientName: "none", now: Date.now() };
   const ca = await newCa(terms);
   const { certificate, privateKey } = await issueCertificate("serving", ca, terms);

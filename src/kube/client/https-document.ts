@@ -13,8 +13,11 @@ export interface HttpsDocumentOptions {
   readonly url: string;
   /** The media type to ask for; default: JSON. */
   readonly accept?: string;
-  /** CA certificates (PEM) that the server's certificate must come from; undefined: public CAs. */
-  readonly ca: string | undefined;
+  /**
+   * Returns the CA certificates (PEM) that the server's certificate must come from, which may
+   * change; undefined: public CAs.
+   */
+  readonly ca: (() => string) | undefined;
   readonly mostBytes: number;
   /** Maximum time to the end of the document. */
   readonly timeoutMs: number;
@@ -46,15 +49,31 @@ export class HttpsDocumentError extends Error {
 
 /** Reads a document over HTTPS; follows no redirect, and uses no proxy. */
 export class HttpsDocument {
-  readonly #pool: Pool;
   readonly #url: URL;
   readonly #options: HttpsDocumentOptions;
+  #ca: string | undefined;
+  #pool: Pool;
 
   constructor(options: HttpsDocumentOptions) {
-    const { ca, timeoutMs, connectTimeoutMs = timeoutMs } = options;
     this.#options = options;
     this.#url = new URL(options.url);
-    this.#pool = new Pool(this.#url.origin, {
+    this.#ca = options.ca?.();
+    this.#pool = this.#open();
+  }
+
+  /** The pool that trusts the CAs of now; a former one closes once its request is over. */
+  #current(): Pool {
+    const ca = this.#options.ca?.();
+    if (ca === this.#ca) return this.#pool;
+    void this.#pool.close();
+    this.#ca = ca;
+    return (this.#pool = this.#open());
+  }
+
+  #open(): Pool {
+    const { timeoutMs, connectTimeoutMs = timeoutMs } = this.#options;
+    const ca = this.#ca;
+    return new Pool(this.#url.origin, {
       connections: 1,
       allowH2: false,
       pipelining: 1,
@@ -72,7 +91,7 @@ export class HttpsDocument {
     const { accept = "application/json", timeoutMs } = this.#options;
     const timeout = AbortSignal.timeout(timeoutMs);
     try {
-      const { statusCode, headers, body } = await this.#pool.request({
+      const { statusCode, headers, body } = await this.#current().request({
         method: "GET",
         path: this.#path(query),
         headers: { accept, ...(etag !== undefined && { "if-none-match": etag }) },

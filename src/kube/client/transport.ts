@@ -5,6 +5,8 @@ import type { RequestMetrics } from "../../runtime/work-metrics.ts";
 import { AdaptiveLimiter } from "./adaptive-limiter.ts";
 import type { BodyLimiter } from "./body-limiter.ts";
 import type { Credentials } from "../credentials/credentials.ts";
+import { answerOfFailure, answerOfStatus } from "../credentials/server-answers.ts";
+import { CurrentPools } from "./current-pools.ts";
 import { bodySize, encodeBody } from "./request-body.ts";
 import { KubeError, networkError } from "./kube-error.ts";
 import {
@@ -14,7 +16,6 @@ import {
   readRefusal,
   ResponseTooLarge,
 } from "./exchange.ts";
-import { createTlsConnector } from "./tls-connector.ts";
 import type { Yielder } from "../../runtime/yielder.ts";
 
 /** A request to the API server; `path` is encoded and relative to the path prefix of the server. */
@@ -106,22 +107,23 @@ export function createTransport(options: TransportOptions): Transport {
 
 class PooledTransport implements Transport {
   readonly #options: TransportOptions;
-  readonly #requests: Pool;
-  readonly #watches: Pool;
-  readonly #prefix: string;
+  readonly #server: CurrentPools<{ readonly requests: Pool; readonly watches: Pool }>;
   readonly #limiter: AdaptiveLimiter<ApiResponse>;
 
   constructor(options: TransportOptions) {
     const { credentials, connections, clock, onLimit } = options;
-    const origin = new URL(credentials.server);
-    const shared = {
-      keepAliveTimeout: idleConnectionMs,
-      connect: createTlsConnector({ tls: credentials.tls, clock }),
-    };
     this.#options = options;
-    this.#prefix = origin.pathname.replace(/\/$/, "");
-    this.#requests = new Pool(origin.origin, { ...shared, connections, pipelining: 1 });
-    this.#watches = new Pool(origin.origin, { ...shared, connections: null, bodyTimeout: 0 });
+    this.#server = new CurrentPools({
+      credentials,
+      clock,
+      open({ origin, connect }) {
+        const shared = { keepAliveTimeout: idleConnectionMs, connect };
+        return {
+          requests: new Pool(origin, { ...shared, connections, pipelining: 1 }),
+          watches: new Pool(origin, { ...shared, connections: null, bodyTimeout: 0 }),
+        };
+      },
+    });
     this.#limiter = new AdaptiveLimiter<ApiResponse>({
       limit: connections,
       clock,
@@ -143,7 +145,7 @@ class PooledTransport implements Transport {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#requests.destroy(), this.#watches.destroy()]);
+    await this.#server.close();
   }
 
   async #send(call: ApiRequest): Promise<ApiResponse> {
@@ -153,11 +155,12 @@ class PooledTransport implements Transport {
     const allowedMs = timeAllowed(call, this.#options);
     const { clock, mostBytes, large, metrics } = this.#options;
     const began = clock.monotonic();
+    const { pools, prefix } = this.#server.current();
     const { status, retryAfter, text } = await exchange(
-      this.#requests,
+      pools.requests,
       {
         method: call.method,
-        path: this.#prefix + call.path,
+        path: prefix + call.path,
         headers: headersOf(call, authorization),
         body,
       },
@@ -183,9 +186,10 @@ class PooledTransport implements Transport {
     const authorization = await this.#options.credentials.authorization();
     const stop = new AbortController();
     const informational = new InformationalResponses();
-    const { statusCode, body } = await this.#watches.request({
+    const { pools, prefix } = this.#server.current();
+    const { statusCode, body } = await pools.watches.request({
       method: call.method,
-      path: this.#prefix + call.path,
+      path: prefix + call.path,
       headers: headersOf(call, authorization),
       signal: call.signal === undefined ? stop.signal : AbortSignal.any([call.signal, stop.signal]),
       onInfo() {
@@ -241,13 +245,16 @@ class PooledTransport implements Transport {
     call: ApiRequest,
     work: () => Promise<T>,
   ): Promise<T> {
+    const { metrics, credentials } = this.#options;
     try {
       const answer = await work();
-      this.#options.metrics?.ended({ method: call.method, code: String(answer.status) });
+      metrics?.ended({ method: call.method, code: String(answer.status) });
+      credentials.noteAnswer?.(answerOfStatus(answer.status));
       return answer;
     } catch (error) {
       if (error instanceof KubeError) throw error;
-      this.#options.metrics?.ended({ method: call.method, code: "<error>" });
+      metrics?.ended({ method: call.method, code: "<error>" });
+      credentials.noteAnswer?.(answerOfFailure(errorCode(error), problemOf(error)));
       throw failure(call, error);
     }
   }
@@ -295,6 +302,9 @@ function headersOf(call: ApiRequest, authorization: string | undefined): Record<
 
 function failure(call: ApiRequest, error: unknown): KubeError {
   const isResponseTooLarge = error instanceof ResponseTooLarge;
-  const problem = isResponseTooLarge ? error.message : (errorCode(error) ?? "no response");
-  return networkError(call, problem, { isResponseTooLarge });
+  return networkError(call, problemOf(error), { isResponseTooLarge });
+}
+
+function problemOf(error: unknown): string {
+  return error instanceof ResponseTooLarge ? error.message : (errorCode(error) ?? "no response");
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Clock } from "../../runtime/clock.ts";
+import type { ServerAnswer } from "./server-answers.ts";
 
 /** TLS options of connections to the API server; certificates and keys are PEM. */
 export interface TlsMaterial {
@@ -21,11 +22,16 @@ interface CachedAuthorization {
   readonly forget: () => void;
 }
 
-/** The address of an API server, and credentials. */
+/**
+ * The address of an API server, and credentials. If they are read from files that change, `server`
+ * is another text, and `tls` another object, after the next call of `authorization`.
+ */
 export interface Credentials extends CachedAuthorization {
   /** Origin and path prefix of the API server, without a trailing slash. */
   readonly server: string;
   readonly tls: TlsMaterial;
+  /** Called with how the API server answers requests; absent if nobody asks for that. */
+  readonly noteAnswer?: (answer: ServerAnswer) => void;
 }
 
 const freshMs = 60_000;

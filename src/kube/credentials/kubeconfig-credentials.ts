@@ -21,36 +21,60 @@ export interface KubeconfigUser {
   readonly clock: Clock;
 }
 
+/** Where a kubeconfig leads, with the content of the certificates that it names. */
+interface KubeconfigServer {
+  readonly server: string;
+  readonly tls: TlsMaterial;
+}
+
+/** Reads the certificates of a kubeconfig; throws a CredentialsError. */
+export function kubeconfigServer(choice: KubeconfigChoice): KubeconfigServer {
+  const { server } = choice;
+  const protocol = URL.parse(server)?.protocol;
+  if (protocol !== "https:" && protocol !== "http:")
+    throw new CredentialsError(`the server "${server}" is not a URL`, userFix);
+  return { server, tls: tlsOf(choice) };
+}
+
 /**
- * The credentials of a kubeconfig. Certificates are read and an exec plugin runs now, and again
- * when its credential expires; a token file is read when a request needs it. Rejects with a
- * CredentialsError, as does `authorization`.
+ * The credentials of a kubeconfig, whose certificates were read before. An exec plugin runs now,
+ * and again when its credential expires; a token file is read when a request needs it. Rejects with
+ * a CredentialsError, as does `authorization`.
  */
 export async function kubeconfigCredentials(
   choice: KubeconfigChoice,
   user: KubeconfigUser,
+  { server, tls } = kubeconfigServer(choice),
 ): Promise<Credentials> {
-  const { server, credential } = choice;
-  const protocol = URL.parse(server)?.protocol;
-  if (protocol !== "https:" && protocol !== "http:")
-    throw new CredentialsError(`the server "${server}" is not a URL`, userFix);
-  const tls = tlsOf(choice);
+  const { credential } = choice;
   if (credential.kind !== "exec") {
     const read = async () => ({ header: headerOf(credential) });
     return { server, tls, ...cachedAuthorization(read, user.clock) };
   }
-  const run = (): Promise<ExecCredential> =>
-    execCredential(credential.plugin, { ...user, cluster: clusterInfo(choice) });
-  const first = await run();
-  let unused: ExecCredential | undefined = first;
+  let current = tls;
+  const run = async (): Promise<ExecCredential> => {
+    const found = await execCredential(credential.plugin, {
+      ...user,
+      cluster: clusterInfo(choice),
+    });
+    const { cert, key } = found;
+    if (cert !== undefined && key !== undefined && (cert !== current.cert || key !== current.key))
+      current = { ...tls, cert, key };
+    return found;
+  };
+  let unused: ExecCredential | undefined = await run();
   const read = async () => {
     const { token, expiresAt } = unused ?? (await run());
     unused = undefined;
     return { header: token === undefined ? undefined : bearer(token), expiresAt };
   };
-  const { cert, key } = first;
-  const own = cert === undefined || key === undefined ? {} : { cert, key };
-  return { server, tls: { ...tls, ...own }, ...cachedAuthorization(read, user.clock) };
+  return {
+    server,
+    get tls() {
+      return current;
+    },
+    ...cachedAuthorization(read, user.clock),
+  };
 }
 
 /** The Authorization header of a credential; throws a CredentialsError. */

@@ -1,14 +1,16 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { Clock } from "../../runtime/clock.ts";
-import { errorCode } from "../../runtime/read-text-file.ts";
+import { FollowedFiles } from "../../runtime/followed-files.ts";
+import type { Logger } from "../../runtime/log.ts";
 import type { Environment } from "../../runtime/options.ts";
+import { errorCode, isRegularFile } from "../../runtime/read-text-file.ts";
+import { CredentialsError, bearerFrom, cachedAuthorization } from "./credentials.ts";
 import {
-  type Credentials,
-  CredentialsError,
-  bearerFrom,
-  cachedAuthorization,
-} from "./credentials.ts";
+  checkTlsMaterial,
+  followCredentials,
+  type FollowedCredentials,
+} from "./followed-credentials.ts";
 import type { KubeconfigChoice } from "./kubeconfig.ts";
 
 /** What decides about the credentials of a process. */
@@ -21,15 +23,18 @@ interface CredentialsSource {
 
 /**
  * Reads the credentials of the current context of a kubeconfig, or of the pod's ServiceAccount if
- * no kubeconfig is set. Rejects with a CredentialsError.
+ * no kubeconfig is set, and follows their files; `log` gets what cannot be used. Rejects with a
+ * CredentialsError.
  */
 export async function loadCredentials(
   { kubeconfig, env }: CredentialsSource,
   clock: Clock,
-): Promise<Credentials> {
-  if (kubeconfig !== undefined) return processCredentials(kubeconfig, { env, clock, of: "this" });
+  log?: Logger,
+): Promise<FollowedCredentials> {
+  const deps = { env, clock, log };
+  if (kubeconfig !== undefined) return processCredentials(kubeconfig, { ...deps, of: "this" });
   const { KUBERNETES_SERVICE_HOST: host = "", KUBERNETES_SERVICE_PORT: port = "" } = env;
-  if (host !== "" && port !== "") return podCredentials({ host, port }, clock);
+  if (host !== "" && port !== "") return podCredentials({ host, port }, deps);
   throw new CredentialsError(
     "no kubeconfig is set and this is not a pod " +
       "(KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set)",
@@ -37,17 +42,26 @@ export async function loadCredentials(
 }
 
 /**
- * Reads the credentials of a kubeconfig that the administrator of another cluster has written. One
- * that names a program or a file is rejected: the program would run as this process, and the file
- * may have the token of its ServiceAccount, which the other cluster would get.
+ * Reads the credentials of a kubeconfig that the administrator of another cluster has written, and
+ * follows the file. One that names a program or a file is rejected: the program would run as this
+ * process, and the file may have the token of its ServiceAccount, which the other cluster would
+ * get.
  */
-export function foreignCredentials(kubeconfig: string, clock: Clock): Promise<Credentials> {
-  return processCredentials(kubeconfig, { env: {}, clock, of: "another" });
+export function foreignCredentials(
+  kubeconfig: string,
+  clock: Clock,
+  log?: Logger,
+): Promise<FollowedCredentials> {
+  return processCredentials(kubeconfig, { env: {}, clock, log, of: "another" });
 }
 
-interface ProcessKubeconfig {
-  readonly env: Environment;
+interface FollowDeps {
   readonly clock: Clock;
+  readonly log: Logger | undefined;
+}
+
+interface ProcessKubeconfig extends FollowDeps {
+  readonly env: Environment;
   /** Whose administrator has written the kubeconfig: that of this cluster, or of another one. */
   readonly of: "this" | "another";
 }
@@ -57,39 +71,71 @@ const foreignFix = "use the kubeconfig that kubectl latchkey cluster connect pri
 /** Those of a kubeconfig, for a process: an error says which file it is. */
 async function processCredentials(
   path: string,
-  { env, clock, of }: ProcessKubeconfig,
-): Promise<Credentials> {
+  { env, clock, log, of }: ProcessKubeconfig,
+): Promise<FollowedCredentials> {
   // In a pod, two files are enough: a parser of YAML is not needed.
   const { chooseKubeconfig, readKubeconfigFiles } = await import("./kubeconfig.ts");
-  const { kubeconfigCredentials } = await import("./kubeconfig-credentials.ts");
-  try {
-    const choice = chooseKubeconfig(readKubeconfigFiles(path, env), {});
-    if (typeof choice === "string") throw new CredentialsError(choice);
-    if (of === "another" && namesFiles(choice))
-      throw new CredentialsError(
-        "the kubeconfig names a program or a file instead of having the credential in it",
-      );
-    if (choice.server.startsWith("http:") && !choice.insecureSkipTlsVerify)
-      throw new CredentialsError(
-        `the kubeconfig has the server "${choice.server}" without TLS, ` +
-          "and not insecure-skip-tls-verify",
-      );
-    return await kubeconfigCredentials(choice, { env, clock, isInteractive: false });
-  } catch (error) {
-    if (!(error instanceof CredentialsError)) throw error;
+  const { kubeconfigCredentials, kubeconfigServer } = await import("./kubeconfig-credentials.ts");
+  const named = (error: unknown): unknown =>
+    error instanceof CredentialsError
+      ? new CredentialsError(
+          error.problem.replace("the kubeconfig", () => `kubeconfig "${path}"`),
+          of === "another" ? foreignFix : undefined,
+        )
+      : error;
+  const read = () => {
+    try {
+      const choice = chooseKubeconfig(readKubeconfigFiles(path, env), {});
+      if (typeof choice === "string") throw new CredentialsError(choice);
+      checkChoice(choice, of);
+      return { choice, ...kubeconfigServer(choice) };
+    } catch (error) {
+      throw named(error);
+    }
+  };
+  const files = new FollowedFiles(
+    {
+      read,
+      check: ({ tls }) => checkTlsMaterial(tls, `kubeconfig "${path}"`),
+      isFinal: ({ choice }) => ![path, ...filesOf(choice)].every(isRegularFile),
+    },
+    { clock, log },
+  );
+  const user = { env, clock, isInteractive: false };
+  return followCredentials(
+    {
+      files,
+      open: ({ choice, ...server }) =>
+        kubeconfigCredentials(choice, user, server).catch((error: unknown) => {
+          throw named(error);
+        }),
+    },
+    clock,
+  );
+}
+
+/** Throws a CredentialsError if a process may not use the kubeconfig. */
+function checkChoice(choice: KubeconfigChoice, of: ProcessKubeconfig["of"]): void {
+  if (of === "another" && namesFiles(choice))
     throw new CredentialsError(
-      error.problem.replace("the kubeconfig", () => `kubeconfig "${path}"`),
-      of === "another" ? foreignFix : undefined,
+      "the kubeconfig names a program or a file instead of having the credential in it",
     );
-  }
+  if (choice.server.startsWith("http:") && !choice.insecureSkipTlsVerify)
+    throw new CredentialsError(
+      `the kubeconfig has the server "${choice.server}" without TLS, ` +
+        "and not insecure-skip-tls-verify",
+    );
 }
 
 function namesFiles(choice: KubeconfigChoice): boolean {
-  const { credential, certificateAuthority, clientCertificate, clientKey } = choice;
-  return (
-    credential.kind === "exec" ||
-    credential.kind === "token-file" ||
-    [certificateAuthority, clientCertificate, clientKey].some((pem) => pem?.kind === "file")
+  const { kind } = choice.credential;
+  return kind === "exec" || kind === "token-file" || filesOf(choice).length > 0;
+}
+
+/** The paths of the certificates and the key that are not in the kubeconfig itself. */
+function filesOf({ certificateAuthority, clientCertificate, clientKey }: KubeconfigChoice) {
+  return [certificateAuthority, clientCertificate, clientKey].flatMap((pem) =>
+    pem?.kind === "file" ? [resolve(pem.directory, pem.path)] : [],
   );
 }
 
@@ -97,24 +143,29 @@ const serviceAccountDirectory = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /**
  * Reads the credentials of the pod's ServiceAccount: `token` and `ca.crt` in its directory, like
- * client-go's InClusterConfig. Throws a CredentialsError if one cannot be read.
+ * client-go's InClusterConfig. Rejects with a CredentialsError if one cannot be read.
  */
-export function podCredentials(
+export async function podCredentials(
   { host, port }: { readonly host: string; readonly port: string },
-  clock: Clock,
+  { clock, log }: FollowDeps,
   directory = serviceAccountDirectory,
-): Credentials {
-  const token = join(directory, "token");
-  readAtStart(token);
-  return {
-    server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
-    tls: { ca: readAtStart(join(directory, "ca.crt")), rejectUnauthorized: true },
-    // The kubelet replaces the file before the token in it expires.
-    ...cachedAuthorization(async () => ({ header: bearerFrom(token) }), clock),
-  };
+): Promise<FollowedCredentials> {
+  const [token, authority] = [join(directory, "token"), join(directory, "ca.crt")];
+  readAccountFile(token);
+  const files = new FollowedFiles(
+    {
+      read: () => ({ ca: readAccountFile(authority), rejectUnauthorized: true }),
+      check: (tls) => checkTlsMaterial(tls, `ServiceAccount file "${authority}"`),
+    },
+    { clock, log },
+  );
+  const server = `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  // The kubelet replaces the file before the token in it expires.
+  const authorization = cachedAuthorization(async () => ({ header: bearerFrom(token) }), clock);
+  return followCredentials({ files, open: (tls) => ({ server, tls, ...authorization }) }, clock);
 }
 
-function readAtStart(file: string): string {
+function readAccountFile(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {

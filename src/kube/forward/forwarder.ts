@@ -1,7 +1,7 @@
 import { type Dispatcher, Pool } from "undici";
 import { InformationalResponses } from "../client/exchange.ts";
 import type { Credentials } from "../credentials/credentials.ts";
-import { createTlsConnector } from "../client/tls-connector.ts";
+import { CurrentPools } from "../client/current-pools.ts";
 import type { Cancel, Clock } from "../../runtime/clock.ts";
 import { FairShares, type Share, type Sharer } from "../../runtime/fair-shares.ts";
 
@@ -91,31 +91,35 @@ export const longestWaitMs = 75_000;
 /** A forwarder to the API server of these credentials. */
 export function createForwarder(options: ForwarderOptions): Forwarder {
   const { credentials, clock, connections, headTimeoutMs, silenceMs = longestSilenceMs } = options;
-  const origin = new URL(credentials.server);
-  const prefix = origin.pathname.replace(/\/$/, "");
-  const shared = {
-    pipelining: 1,
-    keepAliveTimeout: idleConnectionMs,
-    headersTimeout: headTimeoutMs,
-    connect: createTlsConnector({ tls: credentials.tls, clock, keepAliveInitialDelay: 30_000 }),
-  };
-  const pools = {
-    answer: new Pool(origin.origin, { ...shared, connections, bodyTimeout: silenceMs }),
-    stream: new Pool(origin.origin, { ...shared, connections: null, bodyTimeout: 0 }),
-  };
+  const server = new CurrentPools({
+    credentials,
+    clock,
+    keepAliveInitialDelay: 30_000,
+    open({ origin, connect }) {
+      const shared = {
+        pipelining: 1,
+        keepAliveTimeout: idleConnectionMs,
+        headersTimeout: headTimeoutMs,
+        connect,
+      };
+      return {
+        answer: new Pool(origin, { ...shared, connections, bodyTimeout: silenceMs }),
+        stream: new Pool(origin, { ...shared, connections: null, bodyTimeout: 0 }),
+      };
+    },
+  });
   const shares = new FairShares({ all: connections });
   return {
     forward(request, handler) {
       const { kind, sharer } = request;
-      const sent = { ...request, target: prefix + request.target };
       const share = kind === "stream" ? unshared : shares.ask(sharer, 1);
-      const connection = { pool: pools[kind], share, credentials, clock, headTimeoutMs };
-      const attempt = new Attempt(sent, handler, connection);
+      const connection = { server, share, credentials, clock, headTimeoutMs };
+      const attempt = new Attempt(request, handler, connection);
       attempt.start();
       return attempt;
     },
     waiting: () => shares.waiting,
-    close: async () => void (await Promise.all([pools.answer.destroy(), pools.stream.destroy()])),
+    close: () => server.close(),
   };
 }
 
@@ -137,7 +141,7 @@ interface IterableDispatcher {
 
 /** The connections of a request, and its share of them. */
 interface SharedConnection {
-  readonly pool: IterableDispatcher;
+  readonly server: CurrentPools<Readonly<Record<ForwardedRequest["kind"], Pool>>>;
   readonly share: Share;
   readonly credentials: Credentials;
   readonly clock: Clock;
@@ -186,8 +190,8 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
   }
 
   async #send(): Promise<void> {
-    const { pool, credentials } = this.#connection;
-    const { method, target, headers, body } = this.#request;
+    const { server, credentials } = this.#connection;
+    const { method, target, headers, body, kind } = this.#request;
     let authorization: string | undefined;
     try {
       authorization = await credentials.authorization();
@@ -196,10 +200,12 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
     }
     if (this.#isOver) return;
     this.#isWaiting = false;
+    const { pools, prefix } = server.current();
+    const pool: IterableDispatcher = pools[kind];
     pool.dispatch(
       {
         method,
-        path: target,
+        path: prefix + target,
         body: body ?? null,
         reset: false,
         headers: [...authorizationHeader(authorization), ...headers],

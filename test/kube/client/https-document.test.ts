@@ -74,7 +74,7 @@ async function read(
 ): Promise<{ readonly text: string | undefined; readonly etag: string | undefined }> {
   const document = new HttpsDocument({
     url: `https://127.0.0.1:${server.port}${path}`,
-    ca: server.ca,
+    ca: () => server.ca,
     mostBytes: 100,
     timeoutMs: 10_000,
     ...changes,
@@ -187,7 +187,12 @@ describe("a document cannot be read", () => {
 
   test("and the next one is", async () => {
     const url = `https://127.0.0.1:${server.port}/sized?bytes=101`;
-    const document = new HttpsDocument({ url, ca: server.ca, mostBytes: 100, timeoutMs: 10_000 });
+    const document = new HttpsDocument({
+      url,
+      ca: () => server.ca,
+      mostBytes: 100,
+      timeoutMs: 10_000,
+    });
     await expect(document.fetch()).rejects.toThrow("more than 100 bytes");
     const { bytes } = await document.fetch({ query: { bytes: "100" } });
     expect(bytes).toHaveLength(100);

@@ -120,9 +120,11 @@ describe("the credentials of a pod", () => {
     writeFileSync(join(account, "ca.crt"), "CA");
   });
   afterEach(() => rmSync(account, { recursive: true }));
+  const pod = ({ host = "10.0.0.1", clock = new TestClock() } = {}) =>
+    podCredentials({ host, port: "443" }, { clock, log: undefined }, account);
 
   test("a pod trusts the CA of its ServiceAccount and sends its token", async () => {
-    const credentials = podCredentials({ host: "10.0.0.1", port: "443" }, new TestClock(), account);
+    const credentials = await pod();
     expect(credentials).toMatchObject({
       server: "https://10.0.0.1:443",
       tls: { ca: "CA", rejectUnauthorized: true },
@@ -130,14 +132,14 @@ describe("the credentials of a pod", () => {
     expect(await credentials.authorization()).toBe("Bearer one");
   });
 
-  test("an IPv6 address is in brackets", () => {
-    const credentials = podCredentials({ host: "fd00::1", port: "443" }, new TestClock(), account);
+  test("an IPv6 address is in brackets", async () => {
+    const credentials = await pod({ host: "fd00::1" });
     expect(credentials.server).toBe("https://[fd00::1]:443");
   });
 
   test("the token is read again after a minute, not earlier", async () => {
     const clock = new TestClock();
-    const credentials = podCredentials({ host: "10.0.0.1", port: "443" }, clock, account);
+    const credentials = await pod({ clock });
     await credentials.authorization();
     writeFileSync(join(account, "token"), "two");
     clock.advance(60_000);
@@ -147,7 +149,7 @@ describe("the credentials of a pod", () => {
   });
 
   test("the token is read again at once after a 401", async () => {
-    const credentials = podCredentials({ host: "10.0.0.1", port: "443" }, new TestClock(), account);
+    const credentials = await pod();
     await credentials.authorization();
     writeFileSync(join(account, "token"), "two");
     credentials.forget();
@@ -155,16 +157,14 @@ describe("the credentials of a pod", () => {
   });
 
   test("a token file that disappears fails the request, not the process", async () => {
-    const credentials = podCredentials({ host: "10.0.0.1", port: "443" }, new TestClock(), account);
+    const credentials = await pod();
     rmSync(join(account, "token"));
     await expect(credentials.authorization()).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  test.each(["token", "ca.crt"])("a missing %s is a CredentialsError", (name) => {
+  test.each(["token", "ca.crt"])("a missing %s is a CredentialsError", async (name) => {
     rmSync(join(account, name));
-    expect(() =>
-      podCredentials({ host: "10.0.0.1", port: "443" }, new TestClock(), account),
-    ).toThrow(
+    await expect(pod()).rejects.toThrow(
       `ServiceAccount file "${join(account, name)}" cannot be read: ENOENT; set --kubeconfig`,
     );
   });
