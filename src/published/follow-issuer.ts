@@ -20,7 +20,7 @@ export interface FollowIssuerOptions {
   /** Where the issuer publishes its keys; undefined: below the issuer. */
   readonly jwksUrl: string | undefined;
   /** CA certificates (PEM) of the issuer's server; undefined: public CAs. */
-  readonly issuerCa: FollowedFiles<string> | undefined;
+  readonly issuerCa: Pick<FollowedFiles<string>, "current" | "warnings"> | undefined;
   /** Milliseconds since the issuer confirmed the list of revoked tokens; undefined: without end. */
   readonly maximumListAge: number | undefined;
 }
@@ -140,5 +140,5 @@ export function followIssuerAuthority(
     if (certificates !== undefined) return certificates;
     throw new ConfigError(option, path, "must be a file of PEM certificates");
   };
-  return new FollowedFiles({ read, isFinal: () => !isRegularFile(path) }, deps);
+  return new FollowedFiles({ name: path, read, isFinal: () => !isRegularFile(path) }, deps);
 }

@@ -12,6 +12,8 @@ interface FollowedFilesDeps {
 
 /** How files are read. */
 interface FileReader<T> {
+  /** What the log calls them. */
+  readonly name: string;
   /** Reads them; the result is data. Throws what is wrong. */
   readonly read: () => T;
   /** Throws why content that has changed cannot be used. */
@@ -80,20 +82,15 @@ export class FollowedFiles<T> {
       if (text !== this.#text) {
         check?.(content);
         [this.#content, this.#text, this.#changedAt] = [content, text, now];
+        this.#deps.log?.info({ files: this.#reader.name }, "changed files are in use");
       }
-      this.#report(undefined);
+      this.#problem = undefined;
     } catch (error) {
-      this.#report(problemOf(error));
+      const before = this.#problem;
+      const why = (this.#problem = problemOf(error));
+      if (why !== before)
+        this.#deps.log?.warn({ why }, "changed files cannot be used; the former content stays");
     }
-  }
-
-  #report(problem: string | undefined): void {
-    const { log } = this.#deps;
-    const before = this.#problem;
-    this.#problem = problem;
-    if (problem !== undefined && problem !== before)
-      log?.warn({ why: problem }, "changed files cannot be used; the former content stays in use");
-    if (problem === undefined && before !== undefined) log?.info({}, "changed files can be used");
   }
 }
 

@@ -129,7 +129,9 @@ export function metricsRoute(metrics: Metrics): Route {
 export function healthRoute(restartReasons: () => readonly string[] = () => []): Route {
   function handler(): HttpResponse {
     const reasons = restartReasons();
-    return reasons.length === 0 ? plain(200, "ok") : plain(503, ["not live", ...reasons].join("\n"));
+    return reasons.length === 0
+      ? plain(200, "ok")
+      : plain(503, ["not live", ...reasons].join("\n"));
   }
   return { method: "GET", path: "/healthz", handler };
 }

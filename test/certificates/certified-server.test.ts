@@ -8,6 +8,7 @@ import {
   followCertificateFiles,
 } from "../../src/certificates/certified-server.ts";
 import type { ServerTls } from "../../src/runtime/server-options.ts";
+import { newTestCertificates } from "../support/gateway-fixture.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import { TestClock } from "../support/test-clock.ts";
@@ -90,24 +91,56 @@ test("a server that cannot start is a failure", async () => {
   expect([failures, part.problems?.()]).toEqual([[new Error("taken")], [missing]]);
 });
 
+test("files that cannot be used are said at /readyz", async () => {
+  const nowhere = join(directory, "nowhere");
+  const stop = new AbortController();
+  const part = certifiedServer(
+    {
+      certificateDirectory: nowhere,
+      missing,
+      start: async () => ({ useTls() {} }),
+      certificates: { run: async () => {} },
+    },
+    {
+      clock: new TestClock(),
+      log: recordingLog(),
+      random: () => 0,
+      metrics: createMetrics(),
+      onFailure() {},
+    },
+  );
+  const running = part.run?.(stop.signal);
+  await expect
+    .poll(() => part.warnings?.())
+    .toEqual([`the files in "${nowhere}" cannot be used: ENOENT`]);
+  stop.abort();
+  await running;
+});
+
 const directory = mkdtempSync(join(tmpdir(), "certificates-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-function write(certificate: string): void {
+const [one, other] = (await Promise.all([newTestCertificates(), newTestCertificates()])).map(
+  ({ tls }) => tls,
+);
+if (one === undefined || other === undefined) throw new Error("no certificates");
+
+function write({ certificate, privateKey, clientAuthority }: ServerTls): void {
   for (const [file, text] of Object.entries({
     "tls.crt": certificate,
-    "tls.key": "key",
-    "ca.crt": "ca",
+    "tls.key": privateKey,
+    "ca.crt": clientAuthority,
   }))
     writeFileSync(join(directory, file), text);
 }
 
-test("files are reported when they are first read and when they change; an incomplete set is not reported", async () => {
-  const [clock, log, stop, changes] = [
+test("files are reported when they are first read and when they change; a set that is incomplete or does not fit is not reported", async () => {
+  const [clock, log, stop, changes, problems] = [
     new TestClock(),
     recordingLog(),
     new AbortController(),
     new Array<ServerTls>(),
+    new Set<string | undefined>(),
   ];
   /** What was reported once the files were read again. */
   const next = async (): Promise<readonly ServerTls[]> => {
@@ -119,10 +152,11 @@ test("files are reported when they are first read and when they change; an incom
     log,
     signal: stop.signal,
     onChange: (material) => changes.push(material),
+    onProblem: (why) => void problems.add(why),
   });
   const warning = (why: string) => ({ level: "warn", fields: { directory, why } });
   await expect.poll(() => log.lines.at(-1)).toMatchObject(warning("ENOENT"));
-  write("");
+  write({ ...one, certificate: "" });
   await expect
     .poll(async () => {
       await next();
@@ -130,16 +164,26 @@ test("files are reported when they are first read and when they change; an incom
     })
     .toMatchObject(warning("EMPTY"));
   expect(changes).toEqual([]);
-  write("one");
-  const one = { certificate: "one", privateKey: "key", clientAuthority: "ca" };
+  write(one);
   await expect.poll(next).toEqual([one]);
   for (let reads = 0; reads < 3; reads += 1) {
     await next();
     await pause(20);
   }
   expect(changes).toEqual([one]);
-  write("two");
-  await expect.poll(next).toEqual([one, { ...one, certificate: "two" }]);
+  // Written one after the other, the certificate is ahead of its key.
+  write({ ...one, certificate: other.certificate });
+  const mismatch = "ERR_OSSL_X509_KEY_VALUES_MISMATCH";
+  await expect
+    .poll(async () => {
+      await next();
+      return log.lines.at(-1);
+    })
+    .toMatchObject(warning(mismatch));
+  expect(changes).toEqual([one]);
+  write(other);
+  await expect.poll(next).toEqual([one, other]);
+  expect([...problems]).toEqual(["ENOENT", "EMPTY", undefined, mismatch]);
   stop.abort();
   await following;
 });

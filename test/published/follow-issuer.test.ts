@@ -71,7 +71,7 @@ test("the keys and the lists are those that the issuer publishes", async () => {
       issuer,
       namespace: "latchkey-system",
       jwksUrl: undefined,
-      issuerCa: ca,
+      issuerCa: { current: () => ca, warnings: () => [] },
       maximumListAge: undefined,
     },
     {

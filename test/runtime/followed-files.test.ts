@@ -9,6 +9,7 @@ function followed(state: { content: string | Error; isFinal?: boolean }) {
   let reads = 0;
   const files = new FollowedFiles(
     {
+      name: "a file",
       read() {
         reads += 1;
         if (state.content instanceof Error) throw state.content;
@@ -72,7 +73,7 @@ test.each<[string, string | Error, string]>([
   clock.advance(2_000);
   expect(files.current()).toEqual({ text: "two" });
   expect([files.problem, files.warnings()]).toEqual([undefined, []]);
-  expect(log.lines.at(-1)).toMatchObject({ level: "info" });
+  expect(log.lines.at(-1)).toMatchObject({ level: "info", fields: { files: "a file" } });
 });
 
 test("what can be read only once, such as a pipe, is not read again", () => {

@@ -86,6 +86,19 @@ test("a process is ready once no part has a problem, and shows all warnings", as
   await ended;
 });
 
+test("a process is not live while a part says that only a restart helps", async () => {
+  const reasons: string[] = [];
+  const part = { restartReasons: () => reasons };
+  const { ended, get, stop } = await started({ parts: [part, {}] });
+  expect(await get("/healthz")).toBe("200 ok");
+  reasons.push("the API server refuses");
+  expect(await get("/healthz")).toBe("503 not live\nthe API server refuses");
+  reasons.length = 0;
+  expect(await get("/healthz")).toBe("200 ok");
+  stop();
+  await ended;
+});
+
 test("a process whose clients have to leave is not ready meanwhile", async () => {
   const left = Promise.withResolvers<void>();
   const { ended, get, stop } = await started({ parts: [{ drain: () => left.promise }] });

@@ -128,7 +128,7 @@ function startEndpoint() {
       issuer: front.url,
       namespace,
       jwksUrl: undefined,
-      issuerCa: front.ca,
+      issuerCa: { current: () => front.ca, warnings: () => [] },
       maximumListAge: undefined,
     },
     {

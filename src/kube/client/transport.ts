@@ -4,7 +4,7 @@ import { errorCode } from "../../runtime/read-text-file.ts";
 import type { RequestMetrics } from "../../runtime/work-metrics.ts";
 import { AdaptiveLimiter } from "./adaptive-limiter.ts";
 import type { BodyLimiter } from "./body-limiter.ts";
-import type { Credentials } from "../credentials/credentials.ts";
+import { type Credentials, CredentialsError } from "../credentials/credentials.ts";
 import { answerOfFailure, answerOfStatus } from "../credentials/server-answers.ts";
 import { CurrentPools } from "./current-pools.ts";
 import { bodySize, encodeBody } from "./request-body.ts";
@@ -306,5 +306,6 @@ function failure(call: ApiRequest, error: unknown): KubeError {
 }
 
 function problemOf(error: unknown): string {
+  if (error instanceof CredentialsError) return error.problem;
   return error instanceof ResponseTooLarge ? error.message : (errorCode(error) ?? "no response");
 }

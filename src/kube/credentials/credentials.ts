@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Clock } from "../../runtime/clock.ts";
+import { errorCode } from "../../runtime/read-text-file.ts";
 import type { ServerAnswer } from "./server-answers.ts";
 
 /** TLS options of connections to the API server; certificates and keys are PEM. */
@@ -89,7 +90,18 @@ export function cachedAuthorization(
   };
 }
 
-/** The Authorization header with the token in a file. */
+/** The Authorization header with the token in a file; throws a CredentialsError. */
 export function bearerFrom(file: string): string {
-  return `Bearer ${readFileSync(file, "utf8").trim()}`;
+  return `Bearer ${readAccountFile(file).trim()}`;
+}
+
+/** Reads a file of the pod's ServiceAccount; throws a CredentialsError. */
+export function readAccountFile(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    const code = errorCode(error);
+    const problem = `ServiceAccount file "${file}" cannot be read: ${code ?? String(error)}`;
+    throw new CredentialsError(problem, processFix, code);
+  }
 }

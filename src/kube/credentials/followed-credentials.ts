@@ -1,5 +1,4 @@
 import { createSecureContext } from "node:tls";
-import { certificateBlocks } from "../../api/pem.ts";
 import type { PassiveClock } from "../../runtime/clock.ts";
 import type { FollowedFiles } from "../../runtime/followed-files.ts";
 import { errorCode } from "../../runtime/read-text-file.ts";
@@ -42,7 +41,8 @@ export async function followCredentials<T>(
     },
     async authorization() {
       const said = files.current();
-      if (said !== content) await (opening ??= openAgain(said).finally(() => (opening = undefined)));
+      if (said !== content)
+        await (opening ??= openAgain(said).finally(() => (opening = undefined)));
       return opened.authorization();
     },
     forget() {
@@ -88,9 +88,9 @@ export function checkTlsMaterial({ ca, cert, key }: TlsMaterial, of: string): vo
   const refuse = (why: string): never => {
     throw new CredentialsError(`${of} cannot be used: ${why}`);
   };
-  const begun = ca?.match(/-----BEGIN/g)?.length ?? 0;
+  const [begun, ended] = ["BEGIN", "END"].map((word) => (ca ?? "").split(`-----${word} `).length);
   // Without a certificate, Node would trust the public CAs.
-  if (ca !== undefined && (begun === 0 || begun !== certificateBlocks(ca).length))
+  if (ca !== undefined && (begun === 1 || begun !== ended))
     refuse("the certificates of the CA are incomplete");
   try {
     createSecureContext({

@@ -1,11 +1,15 @@
-import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Clock } from "../../runtime/clock.ts";
 import { FollowedFiles } from "../../runtime/followed-files.ts";
 import type { Logger } from "../../runtime/log.ts";
 import type { Environment } from "../../runtime/options.ts";
-import { errorCode, isRegularFile } from "../../runtime/read-text-file.ts";
-import { CredentialsError, bearerFrom, cachedAuthorization } from "./credentials.ts";
+import { isRegularFile } from "../../runtime/read-text-file.ts";
+import {
+  bearerFrom,
+  cachedAuthorization,
+  CredentialsError,
+  readAccountFile,
+} from "./credentials.ts";
 import {
   checkTlsMaterial,
   followCredentials,
@@ -95,6 +99,7 @@ async function processCredentials(
   };
   const files = new FollowedFiles(
     {
+      name: path,
       read,
       check: ({ tls }) => checkTlsMaterial(tls, `kubeconfig "${path}"`),
       isFinal: ({ choice }) => ![path, ...filesOf(choice)].every(isRegularFile),
@@ -154,6 +159,7 @@ export async function podCredentials(
   readAccountFile(token);
   const files = new FollowedFiles(
     {
+      name: authority,
       read: () => ({ ca: readAccountFile(authority), rejectUnauthorized: true }),
       check: (tls) => checkTlsMaterial(tls, `ServiceAccount file "${authority}"`),
     },
@@ -163,14 +169,4 @@ export async function podCredentials(
   // The kubelet replaces the file before the token in it expires.
   const authorization = cachedAuthorization(async () => ({ header: bearerFrom(token) }), clock);
   return followCredentials({ files, open: (tls) => ({ server, tls, ...authorization }) }, clock);
-}
-
-function readAccountFile(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    throw new CredentialsError(
-      `ServiceAccount file "${file}" cannot be read: ${errorCode(error) ?? String(error)}`,
-    );
-  }
 }

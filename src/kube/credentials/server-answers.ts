@@ -57,7 +57,7 @@ export function serverProblem(
 ): ServerProblem | undefined {
   const seconds = (since: number): number => Math.floor((now - since) / 1000);
   if (refused !== undefined && now - refused.last <= longestGapMs) {
-    const text = `${server} refused this process for ${seconds(refused.since)} s`;
+    const text = `${server} has served no request for ${seconds(refused.since)} s`;
     return { text: `${text}: ${refused.cause}`, isUnready: now - refused.since >= unreadyMs };
   }
   if (silent === undefined || now - silent.since < silenceMs) return undefined;

@@ -9,7 +9,7 @@ import {
   type HttpsDocumentOptions,
 } from "../../../src/kube/client/https-document.ts";
 import { newCa } from "../../../src/tokens/certificate-signing.ts";
-import { testCertificates } from "../../support/gateway-fixture.ts";
+import { newTestCertificates, testCertificates } from "../../support/gateway-fixture.ts";
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -88,6 +88,23 @@ async function read(
 }
 
 describe("a document over HTTPS", () => {
+  test("is of a server of the CAs that are trusted now", async () => {
+    const [former, latter] = [(await newTestCertificates()).ca, server.ca];
+    let ca = former;
+    const document = new HttpsDocument({
+      url: `https://127.0.0.1:${server.port}/good`,
+      ca: () => ca,
+      mostBytes: 100,
+      timeoutMs: 10_000,
+    });
+    await expect(document.fetch()).rejects.toThrow(/UNABLE_TO|SELF_SIGNED/);
+    ca = latter;
+    expect((await document.fetch()).bytes).toEqual(Buffer.from("good"));
+    ca = former;
+    await expect(document.fetch()).rejects.toThrow(/UNABLE_TO|SELF_SIGNED/);
+    await document.close();
+  });
+
   test("arrives with its tag", async () => {
     expect(await read("/good")).toEqual({ text: "good", etag: '"1"' });
   });
@@ -150,7 +167,8 @@ describe("a document cannot be read", () => {
 
   test("from a server of another CA, which gets no request", async () => {
     const before = seen.length;
-    await expect(read("/good", {}, { ca: (await otherCa).certificate })).rejects.toThrow(
+    const { certificate } = await otherCa;
+    await expect(read("/good", {}, { ca: () => certificate })).rejects.toThrow(
       "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
     );
     expect(seen).toHaveLength(before);

@@ -168,11 +168,9 @@ describe.each(ways)("a process that trusts %s", (_what, write, load) => {
   test("is served again two seconds after a file that came too late", async () => {
     const [server, clock] = [await startApiServer(), new TestClock()];
     write(server.url, one.ca);
-    const { part, ...credentials } = await load(server.url, clock).then((found) => ({
-      part: found.part,
-      found,
-    }));
-    const ask = over(credentials.found, clock);
+    const credentials = await load(server.url, clock);
+    const { part } = credentials;
+    const ask = over(credentials, clock);
     expect(await ask()).toBe(200);
     server.present(two);
     expect(await ask()).toMatch(notVerified);
@@ -183,14 +181,14 @@ describe.each(ways)("a process that trusts %s", (_what, write, load) => {
     expect([part.problems?.(), part.warnings?.()]).toEqual([[], []]);
   });
 
-  test.each(["", "-----BEGIN CERTIFICATE-----\nMII", "no certificate"])(
+  test.each([" ", "-----BEGIN CERTIFICATE-----\nMII", "no certificate"])(
     "keeps what it has when the new content is %j, and says it",
     async (broken) => {
       const [server, clock] = [await startApiServer(), new TestClock()];
       write(server.url, one.ca);
       const credentials = await load(server.url, clock);
       const ask = over(credentials, clock);
-      write(server.url, broken === "" ? " " : broken);
+      write(server.url, broken);
       clock.advance(2_000);
       expect(await ask()).toBe(200);
       expect(credentials.part.warnings?.()).toEqual([
@@ -198,6 +196,25 @@ describe.each(ways)("a process that trusts %s", (_what, write, load) => {
       ]);
     },
   );
+});
+
+test("a token file that is missing is said with its path", async () => {
+  const [server, clock] = [await startApiServer(), new TestClock()];
+  const tokenFile = file("token", "a");
+  const path = kubeconfig({
+    server: server.url,
+    cluster: trusting(one.ca),
+    user: { tokenFile: "token" },
+  });
+  const credentials = await loadCredentials({ kubeconfig: path, env: {} }, clock);
+  const ask = over(credentials, clock);
+  expect(await ask()).toBe(200);
+  rmSync(tokenFile);
+  for (const seconds of [61, 11]) {
+    clock.advance(seconds * 1_000);
+    expect(await ask()).toBe(`the kubeconfig names "${tokenFile}", which cannot be read: ENOENT`);
+  }
+  expect(credentials.part.warnings?.()).toEqual([expect.stringContaining(`"${tokenFile}"`)]);
 });
 
 describe("a server that refuses", () => {

@@ -66,10 +66,30 @@ describe("what a server does is said", () => {
     serverProblem(recordOf(answers), "https://a", now * 1000);
 
   test.each<[string, ReturnType<typeof each>, string, boolean]>([
-    ["a refusal at once", each(refused, 10, 10), "https://a refused this process for 0 s: 401", false],
-    ["and after 30 s as a problem", each(refused, 0, 30), "https://a refused this process for 30 s: 401", true],
-    ["silence after 10 s", each(silent, 0, 10), "no answer from https://a for 10 s: ECONNREFUSED", false],
-    ["silence after a refusal", [[0, refused], ...each(silent, 1, 30)], "no answer from https://a for 29 s: ECONNREFUSED", false],
+    [
+      "a refusal at once",
+      each(refused, 10, 10),
+      "https://a has served no request for 0 s: 401",
+      false,
+    ],
+    [
+      "and after 30 s as a problem",
+      each(refused, 0, 30),
+      "https://a has served no request for 30 s: 401",
+      true,
+    ],
+    [
+      "silence after 10 s",
+      each(silent, 0, 10),
+      "no answer from https://a for 10 s: ECONNREFUSED",
+      false,
+    ],
+    [
+      "silence after a refusal",
+      [[0, refused], ...each(silent, 1, 30)],
+      "no answer from https://a for 29 s: ECONNREFUSED",
+      false,
+    ],
   ])("%s", (_, answers, text, isUnready) => {
     expect(said(answers, answers.at(-1)?.[0] ?? 0)).toEqual({ text, isUnready });
   });

@@ -1,10 +1,15 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
-import type { ForwardedRequest } from "../../../src/kube/forward/forwarder.ts";
+import { createForwarder, type ForwardedRequest } from "../../../src/kube/forward/forwarder.ts";
+import { fakeCredentials } from "../../support/fake-credentials.ts";
 import { type ForwarderFixture, post, send, startForwarder } from "./forwarder-fixture.ts";
 import { probed } from "../../support/tcp-timers.ts";
 import { TestClock } from "../../support/test-clock.ts";
-import { answerText, type Respond } from "../../support/upstream-recorder.ts";
+import {
+  answerText,
+  type Respond,
+  startUpstreamRecorder,
+} from "../../support/upstream-recorder.ts";
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -18,6 +23,38 @@ async function started(
   closing.push(() => fixture.close());
   return fixture;
 }
+
+it("requests go where the credentials lead now, and those under way end where they are", async () => {
+  const [former, latter] = await Promise.all([startUpstreamRecorder(), startUpstreamRecorder()]);
+  const { credentials } = fakeCredentials(former.url);
+  let server = former.url;
+  const forwarder = createForwarder({
+    credentials: {
+      ...credentials,
+      get server() {
+        return server;
+      },
+    },
+    clock: new TestClock(),
+    headTimeoutMs: 75_000,
+    connections: 8,
+  });
+  closing.push(
+    () => latter.close(),
+    () => former.close(),
+    () => forwarder.close(),
+  );
+  const held = Promise.withResolvers<() => void>();
+  former.respond = (_request, socket) => held.resolve(() => void socket.write(answerText(200)));
+  latter.respond = (_request, socket) => void socket.write(answerText(200));
+  const first = send({ forwarder });
+  const answer = await held.promise;
+  server = `${latter.url}/prefix`;
+  expect(await send({ forwarder }).ended).toBe("end");
+  expect(latter.requests.map(({ target }) => target)).toEqual(["/prefix/api"]);
+  answer();
+  expect(await first.ended).toBe("end");
+});
 
 describe("a connection that ends before the first byte of an answer", () => {
   const endsOnce = (): Respond => {
