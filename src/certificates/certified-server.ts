@@ -1,11 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createSecureContext } from "node:tls";
+import { SecretText } from "../api/secret-text.ts";
 import { type Clock, sleep } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import { errorCode } from "../runtime/read-text-file.ts";
 import type { ProcessPart, ServerContext } from "../runtime/run-process.ts";
 import type { ServerTls } from "../runtime/server-options.ts";
+import { isPair } from "../tokens/certificate-pem.ts";
 import type { Certificates } from "./certificates.ts";
 
 /** A server whose certificates can be replaced while it runs. */
@@ -88,7 +89,8 @@ async function readCertificateFiles(directory: string): Promise<ServerTls> {
   );
   if ([certificate, privateKey, clientAuthority].includes(""))
     throw Object.assign(new Error("a file is empty"), { code: "EMPTY" });
-  createSecureContext({ cert: certificate, key: privateKey, ca: clientAuthority });
+  if (!isPair({ certificate, privateKey: new SecretText(privateKey) }))
+    throw Object.assign(new Error("the key is of another certificate"), { code: "MISMATCH" });
   return { certificate, privateKey, clientAuthority };
 }
 

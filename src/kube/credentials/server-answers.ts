@@ -40,21 +40,16 @@ export function afterAnswer(record: ServerRecord, answer: ServerAnswer, now: num
   }
 }
 
-/** What is wrong with the server, in one sentence, and whether the process cannot serve. */
-export interface ServerProblem {
-  readonly text: string;
-  readonly isUnready: boolean;
-}
-
 /**
- * The problem of a server at `now`; undefined while there is none. Silence alone makes nothing
- * unready here: the caches of a process know how long they can do without the server.
+ * The problem of a server at `now`, in one sentence, and whether the process cannot serve for it;
+ * undefined while there is none. Silence alone makes nothing unready here: the caches of a process
+ * know how long they can do without the server.
  */
 export function serverProblem(
   { refused, silent }: ServerRecord,
   server: string,
   now: number,
-): ServerProblem | undefined {
+): { readonly text: string; readonly isUnready: boolean } | undefined {
   const seconds = (since: number): number => Math.floor((now - since) / 1000);
   if (refused !== undefined && now - refused.last <= longestGapMs) {
     const text = `${server} has served no request for ${seconds(refused.since)} s`;
@@ -78,15 +73,21 @@ interface DecidingFiles {
  * for two minutes, in which the files were read again, and did not change. Silence is never a
  * reason: a restart would lose what is in memory, and not reach the server either.
  */
-export function needsRestart({ refused }: ServerRecord, files: DecidingFiles, now: number) {
+export function needsRestart(
+  { refused }: ServerRecord,
+  files: DecidingFiles,
+  now: number,
+): boolean {
   if (refused === undefined || files.problem !== undefined) return false;
   const since = Math.max(refused.since, files.changedAt);
   return now - refused.last <= longestGapMs && refused.last - since >= restartMs;
 }
 
-/** The codes of Node and OpenSSL for a certificate of a server that is not accepted. */
-const certificateCodes =
-  /^(CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT_|HOSTNAME_|INVALID_(CA|PURPOSE)$|PATH_LENGTH_)/;
+/** How codes of Node and OpenSSL begin for a certificate of a server that is not accepted. */
+const certificateCodes = [
+  ...["CERT_", "CRL_", "UNABLE_TO_", "DEPTH_ZERO_", "SELF_SIGNED_", "ERR_TLS_CERT_"],
+  ...["HOSTNAME_MISMATCH", "INVALID_CA", "INVALID_PURPOSE", "PATH_LENGTH_EXCEEDED"],
+] as const;
 
 /** The answer that a status is: any but 401 accepts the credential. */
 export function answerOfStatus(status: number): ServerAnswer {
@@ -97,7 +98,7 @@ export function answerOfStatus(status: number): ServerAnswer {
 
 /** The answer that a failure is, by its code; `problem` is what a log says of it. */
 export function answerOfFailure(code: string | undefined, problem: string): ServerAnswer {
-  return code !== undefined && certificateCodes.test(code)
+  return certificateCodes.some((begin) => code?.startsWith(begin))
     ? { kind: "refused", cause: `its certificate cannot be verified (${code})` }
     : { kind: "silent", cause: problem };
 }

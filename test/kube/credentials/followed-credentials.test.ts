@@ -113,7 +113,7 @@ function over(credentials: FollowedCredentials, clock: TestClock) {
 
 const notVerified = /UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT|SELF_SIGNED/;
 
-/** Writes what a process trusts, in each of the ways that it may be told. */
+/** Writes what a process trusts, in each of the ways that it may read that. */
 const ways: readonly (readonly [
   string,
   (server: string, ca: string) => void,
