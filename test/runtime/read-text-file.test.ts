@@ -1,8 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import {
+  isRegularFile,
   mostFileBytes,
   mostInputBytes,
   readFileBytes,
@@ -31,6 +33,16 @@ test.each<[string, string | Uint8Array, string]>([
   ["that is not text", Uint8Array.of(0xff, 0xfe, 0x00), "is not a text file in UTF-8"],
 ])("a file %s is refused", (_what, content, problem) => {
   expect(() => read(content)).toThrow(`--file: "${join(directory, "file")}" ${problem}`);
+});
+
+test("a pipe is no file that can be read again; a link to a file, or what is missing, may be", () => {
+  const [pipe, link, file] = ["pipe", "link", "file"].map((name) => join(directory, name));
+  if (pipe === undefined || link === undefined || file === undefined) throw new Error("no paths");
+  execFileSync("mkfifo", [pipe]);
+  writeFileSync(file, "a");
+  symlinkSync(file, link);
+  const paths = [pipe, "/dev/null", file, link, join(directory, "missing")];
+  expect(paths.map(isRegularFile)).toEqual([false, false, true, true, true]);
 });
 
 test("a file without an end is refused", () => {

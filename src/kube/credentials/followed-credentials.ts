@@ -52,7 +52,13 @@ export async function followCredentials<T>(
     noteAnswer(answer) {
       record = afterAnswer(record, answer, clock.monotonic());
     },
-    part: serverPart(() => ({ record, files, server: opened.server, now: clock.monotonic() })),
+    part: serverPart(() => ({
+      record,
+      files,
+      // Without the password that a URL may have: everybody who reaches the port reads /readyz.
+      server: new URL(opened.server).origin,
+      now: clock.monotonic(),
+    })),
   };
 }
 

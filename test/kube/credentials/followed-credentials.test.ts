@@ -217,6 +217,19 @@ test("a token file that is missing is said with its path", async () => {
   expect(credentials.part.warnings?.()).toEqual([expect.stringContaining(`"${tokenFile}"`)]);
 });
 
+test("the password that the address of a server may have is not said", async () => {
+  const clock = new TestClock();
+  const path = kubeconfig({
+    server: "https://alice:canary@127.0.0.1:1",
+    cluster: trusting(one.ca),
+  });
+  const { part, noteAnswer } = await loadCredentials({ kubeconfig: path, env: {} }, clock);
+  noteAnswer({ kind: "refused", cause: "401" });
+  expect(part.warnings?.()).toEqual([
+    expect.stringMatching(/^https:\/\/127\.0\.0\.1:1 has served/),
+  ]);
+});
+
 describe("a server that refuses", () => {
   /** Asks every second until so many seconds have passed. */
   async function askFor(seconds: number, ask: () => Promise<unknown>, clock: TestClock) {
