@@ -6,7 +6,7 @@ import type { Logger } from "../runtime/log.ts";
 import { errorCode } from "../runtime/read-text-file.ts";
 import type { ProcessPart, ServerContext } from "../runtime/run-process.ts";
 import type { ServerTls } from "../runtime/server-options.ts";
-import { isPair } from "../tokens/certificate-pem.ts";
+import { caCertificates, isPair } from "../tokens/certificate-pem.ts";
 import type { Certificates } from "./certificates.ts";
 
 /** A server whose certificates can be replaced while it runs. */
@@ -42,7 +42,6 @@ export function certifiedServer<S extends TlsServer>(
   let starting: Promise<S> | undefined;
   let isListening = false;
   let unusable: string | undefined;
-  const onProblem = (why: string | undefined): void => void (unusable = why);
   const useTls = (tls: ServerTls): void => {
     options.onTls?.(tls);
     if (starting !== undefined) return void starting.then((server) => server.useTls(tls));
@@ -54,7 +53,13 @@ export function certifiedServer<S extends TlsServer>(
     run: (signal) =>
       directory === undefined
         ? options.certificates.run(signal, useTls)
-        : followCertificateFiles(directory, { clock, log, signal, onChange: useTls, onProblem }),
+        : followCertificateFiles(directory, {
+            clock,
+            log,
+            signal,
+            onChange: useTls,
+            onProblem: (why) => void (unusable = why),
+          }),
     warnings: () =>
       unusable === undefined ? [] : [`the files in "${directory}" cannot be used: ${unusable}`],
     problems: () => (isListening ? [] : [options.missing]),
@@ -80,8 +85,7 @@ const lookMs = 10_000;
 
 /**
  * Reads the certificate, key and CA from a directory with the files of a kubernetes.io/tls Secret;
- * rejects if one is missing or empty, or the key is of another certificate, as while they are
- * written.
+ * rejects if one is missing or cannot be used, as while they are written.
  */
 async function readCertificateFiles(directory: string): Promise<ServerTls> {
   const [certificate = "", privateKey = "", clientAuthority = ""] = await Promise.all(
@@ -89,6 +93,8 @@ async function readCertificateFiles(directory: string): Promise<ServerTls> {
   );
   if ([certificate, privateKey, clientAuthority].includes(""))
     throw Object.assign(new Error("a file is empty"), { code: "EMPTY" });
+  if ([certificate, clientAuthority].some((pem) => caCertificates(pem) === undefined))
+    throw Object.assign(new Error("a certificate is invalid"), { code: "INVALID" });
   if (!isPair({ certificate, privateKey: new SecretText(privateKey) }))
     throw Object.assign(new Error("the key is of another certificate"), { code: "MISMATCH" });
   return { certificate, privateKey, clientAuthority };

@@ -47,14 +47,15 @@ export function firstCertificate(pem: string): string {
 
 /**
  * The certificates of a PEM text, one after the other and without anything else, such as a private
- * key; undefined if there are none or if one is invalid.
+ * key; undefined if there are none or if one is invalid or incomplete.
  */
 export function caCertificates(pem: string): string | undefined {
   try {
     const certificates = certificateBlocks(pem).map((block) =>
       new X509Certificate(block).toString(),
     );
-    return certificates.length === 0 ? undefined : certificates.join("");
+    const isWhole = pem.split("-----BEGIN CERTIFICATE-----").length === certificates.length + 1;
+    return isWhole && certificates.length > 0 ? certificates.join("") : undefined;
   } catch {
     return undefined;
   }

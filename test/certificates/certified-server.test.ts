@@ -173,17 +173,21 @@ test("files are reported when they are first read and when they change; a set th
   expect(changes).toEqual([one]);
   // Written one after the other, the certificate is ahead of its key.
   write({ ...one, certificate: other.certificate });
-  const mismatch = "MISMATCH";
-  await expect
-    .poll(async () => {
+  const halfChain = other.certificate + other.clientAuthority.slice(0, 200);
+  const becomesWarned = async (why: string): Promise<void> => {
+    const last = async () => {
       await next();
       return log.lines.at(-1);
-    })
-    .toMatchObject(warning(mismatch));
+    };
+    await expect.poll(last).toMatchObject(warning(why));
+  };
+  await becomesWarned("MISMATCH");
+  write({ ...other, certificate: halfChain });
+  await becomesWarned("INVALID");
   expect(changes).toEqual([one]);
   write(other);
   await expect.poll(next).toEqual([one, other]);
-  expect([...problems]).toEqual(["ENOENT", "EMPTY", undefined, mismatch]);
+  expect([...problems]).toEqual(["ENOENT", "EMPTY", undefined, "MISMATCH", "INVALID"]);
   stop.abort();
   await following;
 });

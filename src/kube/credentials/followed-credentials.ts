@@ -1,4 +1,6 @@
+import { X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
+import { certificateBlocks } from "../../api/pem.ts";
 import type { PassiveClock } from "../../runtime/clock.ts";
 import type { FollowedFiles } from "../../runtime/followed-files.ts";
 import { errorCode } from "../../runtime/read-text-file.ts";
@@ -99,6 +101,7 @@ export function checkTlsMaterial({ ca, cert, key }: TlsMaterial, of: string): vo
   if (ca !== undefined && (begun === 1 || begun !== ended))
     refuse("the certificates of the CA are incomplete");
   try {
+    for (const block of certificateBlocks(ca ?? "")) new X509Certificate(block);
     createSecureContext({
       ...(ca !== undefined && { ca }),
       ...(cert !== undefined && { cert }),

@@ -181,7 +181,9 @@ describe.each(ways)("a process that trusts %s", (_what, write, load) => {
     expect([part.problems?.(), part.warnings?.()]).toEqual([[], []]);
   });
 
-  test.each([" ", "-----BEGIN CERTIFICATE-----\nMII", "no certificate"])(
+  const begun = "-----BEGIN CERTIFICATE-----\n";
+  const invalid = `${begun}AAAA\n-----END CERTIFICATE-----\n`;
+  test.each([" ", `${begun}MII`, `${one.ca}${begun}MII`, invalid, "no certificate"])(
     "keeps what it has when the new content is %j, and says it",
     async (broken) => {
       const [server, clock] = [await startApiServer(), new TestClock()];
