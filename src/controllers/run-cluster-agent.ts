@@ -27,8 +27,9 @@ async function assembleProcess(
   const { clock, log } = context;
   const { centralKubeconfig = "" } = config;
   const identity = config.identity ?? uniqueIdentity();
-  const credentials = await loadCredentials({ ...config, env: readEnvironment() }, clock, log);
-  const central = await foreignCredentials(centralKubeconfig, clock, log);
+  const env = readEnvironment();
+  const credentials = await loadCredentials({ ...config, env }, clock, log);
+  const central = await foreignCredentials({ kubeconfig: centralKubeconfig, env }, clock, log);
   const agent = assembleAgent(agentOptions(config, identity), { ...context, credentials, central });
   return {
     parts: [credentials.part, centralPart(central), agent],

@@ -12,6 +12,7 @@ import { createDiscovery } from "../kube/client/discovery.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
 import { createTransport, type RoundTripper } from "../kube/client/transport.ts";
 import type { Credentials } from "../kube/credentials/credentials.ts";
+import type { ProxyOf } from "../kube/credentials/proxies.ts";
 import { createForwarder } from "../kube/forward/forwarder.ts";
 import { createListWatch } from "../kube/informer/list-watch.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -57,6 +58,7 @@ interface ConnectClusterDeps {
   readonly onChange: () => void;
   /** That of all connected clusters. */
   readonly large: FairShares;
+  readonly proxyOf: ProxyOf;
 }
 
 /**
@@ -66,12 +68,13 @@ interface ConnectClusterDeps {
 export function connectCluster(
   access: ClusterAccess,
   base: RequestLocation,
-  { clock, log, large, ...deps }: ConnectClusterDeps,
+  { clock, log, large, proxyOf, ...deps }: ConnectClusterDeps,
 ): ConnectedUpstream {
   const { server, tls, authorization } = clusterConnection(access);
   const credentials: Credentials = {
     server,
     tls,
+    proxy: proxyOf(server),
     authorization: () => Promise.resolve(authorization),
     forget() {},
   };
@@ -110,7 +113,7 @@ export function connectCluster(
       bounds: { ...discoveryBounds, share },
     }),
     secrets: new PolicyGuard(connectedPolicies.derivedCredentials, { client, clock }),
-    isReachable: () => isReachable(objects),
+    isReachable: reachability(objects, warn),
     get isThrottled() {
       return share.isExceeded;
     },
@@ -121,13 +124,24 @@ export function connectCluster(
   };
 }
 
+/** Asks whether a cluster is reachable; says in the log why it is not, once for each cause. */
+function reachability(transport: RoundTripper, warn: Logger["warn"]): () => Promise<boolean> {
+  let said: string | undefined;
+  return async () => {
+    const why = await problemOf(transport);
+    if (why !== undefined && why !== said) warn({ why }, "connected cluster cannot be reached");
+    said = why;
+    return why === undefined;
+  };
+}
+
 /** A 403 is an answer to an accepted credential: clusters may restrict who reads their version. */
-async function isReachable(transport: RoundTripper): Promise<boolean> {
+async function problemOf(transport: RoundTripper): Promise<string | undefined> {
   try {
     const { status } = await transport.request({ method: "GET", path: "/version" });
-    return status < 500 && status !== 401;
+    return status < 500 && status !== 401 ? undefined : `status ${status}`;
   } catch (error) {
     if (!isKubeError(error)) throw error;
-    return false;
+    return error.message;
   }
 }

@@ -86,6 +86,13 @@ export function refusalOfFailure(failure: ForwardFailure): Refusal {
       return refusal(502, "upstream", "the gateway has no credential for the API server");
     case "unauthorized":
       return refusal(502, "upstream", "the API server rejected the gateway's credential; retry");
+    case "proxy":
+      return refusal(
+        502,
+        "upstream",
+        "the proxy of the gateway let no connection to the API server through; " +
+          "the log of the gateway has its answer",
+      );
     case "unreachable":
     case "aborted":
       return refusal(502, "upstream", "the API server could not be reached");

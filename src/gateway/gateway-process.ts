@@ -6,9 +6,11 @@ import { type Client, createClient } from "../kube/client/client.ts";
 import { createDiscovery } from "../kube/client/discovery.ts";
 import type { Transport } from "../kube/client/transport.ts";
 import { loadCredentials } from "../kube/credentials/load-credentials.ts";
+import { environmentProxies } from "../kube/credentials/proxies.ts";
 import { createForwarder } from "../kube/forward/forwarder.ts";
 import type { InformerDeps } from "../kube/informer/informer-options.ts";
 import {
+  type OutwardConnectionDeps,
   ownTransport,
   type ProcessConnectionDeps,
   provingInformerDeps,
@@ -136,7 +138,7 @@ interface GatewayProcessConfig {
 interface GatewayProgram {
   readonly name: string;
   readonly address: HostPort;
-  readonly assemble: (deps: ProcessConnectionDeps) => GatewayAssembly;
+  readonly assemble: (deps: OutwardConnectionDeps) => GatewayAssembly;
 }
 
 /** Runs a process that forwards requests until SIGTERM. */
@@ -153,7 +155,8 @@ export function runGatewayProcess(
         const env = readEnvironment();
         const { clock, log } = context;
         const credentials = await loadCredentials({ ...config, env }, clock, log);
-        const assembly = program.assemble({ ...context, credentials });
+        const proxyOf = environmentProxies(env);
+        const assembly = program.assemble({ ...context, credentials, proxyOf });
         const server = clientServer({ ...config, ...program }, assembly, context);
         return {
           parts: [credentials.part, ...assembly.parts, server],

@@ -8,7 +8,7 @@ import {
 import { namedUpstream } from "../domain/gateway/connected-cluster.ts";
 import { directRoutes } from "../domain/gateway/request-target.ts";
 import { ServerProbe } from "../kube/client/server-version.ts";
-import type { ProcessConnectionDeps } from "../kube/process-connection.ts";
+import type { OutwardConnectionDeps } from "../kube/process-connection.ts";
 import {
   followIssuer,
   followIssuerAuthority,
@@ -56,7 +56,7 @@ export async function runDirectEndpoint(
 /** Builds a direct endpoint without its servers; nothing runs yet. */
 function assembleDirectEndpoint(
   options: DirectEndpointOptions,
-  deps: ProcessConnectionDeps,
+  deps: OutwardConnectionDeps,
 ): GatewayAssembly {
   const { clock, metrics } = deps;
   const { clusterName, issuer, namespace, prefixes } = options;

@@ -9,7 +9,7 @@ import type { KeyConfig } from "../domain/access-key/key-state.ts";
 import { gatewayRoutes } from "../domain/gateway/request-target.ts";
 import { EventRecorder } from "../kube/event-recorder.ts";
 import { exposeWatches } from "../kube/informer/watch-metrics.ts";
-import type { ProcessConnectionDeps } from "../kube/process-connection.ts";
+import type { OutwardConnectionDeps } from "../kube/process-connection.ts";
 import type { ServerProcess } from "../runtime/run-process.ts";
 import { ClusterProbes } from "./cluster-probes.ts";
 import { connectCluster, largeAnswers } from "./connect-cluster.ts";
@@ -45,7 +45,7 @@ export function runGateway(config: GatewayConfig, process: ServerProcess): Promi
 /** Builds a gateway process without its servers; nothing runs yet. */
 export function assembleGateway(
   options: GatewayOptions,
-  deps: ProcessConnectionDeps,
+  deps: OutwardConnectionDeps,
 ): GatewayAssembly {
   const { clock, log, metrics } = deps;
   const base = gatewayBase(

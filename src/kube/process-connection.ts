@@ -1,6 +1,7 @@
 import type { ProcessContext } from "../runtime/run-process.ts";
 import { requestMetrics } from "../runtime/work-metrics.ts";
 import type { Credentials } from "./credentials/credentials.ts";
+import type { ProxyOf } from "./credentials/proxies.ts";
 import { mostOwnResponseBytes } from "./client/exchange.ts";
 import { provingWatchTimes } from "./informer/watch-times.ts";
 import type { InformerDeps } from "./informer/informer-options.ts";
@@ -13,6 +14,12 @@ import { Yielder } from "../runtime/yielder.ts";
 /** What a process needs to talk to its API server. */
 export interface ProcessConnectionDeps extends ProcessContext {
   readonly credentials: Credentials;
+}
+
+/** The same for a process that also connects to servers of other clusters. */
+export interface OutwardConnectionDeps extends ProcessConnectionDeps {
+  /** The proxies of its variables. */
+  readonly proxyOf: ProxyOf;
 }
 
 /** Bounds the wait for a response on a dead connection. */

@@ -1,5 +1,6 @@
 import { readingBounds } from "../api/reading-bounds.ts";
 import { HttpsDocument } from "../kube/client/https-document.ts";
+import type { ProxyOf } from "../kube/credentials/proxies.ts";
 import { ConfigError } from "../runtime/config-values.ts";
 import { FollowedFiles } from "../runtime/followed-files.ts";
 import { isRegularFile, readTextFile } from "../runtime/read-text-file.ts";
@@ -30,6 +31,7 @@ interface FollowIssuerDeps extends ProcessContext {
   readonly client: PersistedStateDeps["client"];
   /** The name of the Secret in which the process persists what is published. */
   readonly secretName: string;
+  readonly proxyOf: ProxyOf;
   /** Called for each new set of keys. */
   readonly onKeys: IssuerKeysDeps["onKeys"];
   /** Called for each new list of revoked tokens or of roles. */
@@ -50,7 +52,7 @@ const pollTimeoutMs = 60_000;
 
 /** Follows the keys and the lists of an issuer, and persists all of them in one Secret. */
 export function followIssuer(options: FollowIssuerOptions, deps: FollowIssuerDeps): FollowedIssuer {
-  const { client, clock, log, secretName, onKeys } = deps;
+  const { client, clock, log, secretName, proxyOf, onKeys } = deps;
   const { issuer, namespace, issuerCa } = options;
   const ca = issuerCa && (() => issuerCa.current());
   const url = options.jwksUrl ?? `${issuer.replace(/\/$/, "")}/openid/v1/jwks`;
@@ -59,6 +61,8 @@ export function followIssuer(options: FollowIssuerOptions, deps: FollowIssuerDep
     ca,
     mostBytes: readingBounds.issuerKeys.bytes,
     timeoutMs: fetchTimeoutMs,
+    clock,
+    proxyOf,
   });
   const state = new PersistedState({ client, log }, { namespace, name: secretName });
   const keys = new IssuerKeys({ document, state, clock, log, onKeys }, url);
@@ -104,6 +108,8 @@ function followList<T extends Issued>(
     mostBytes: published.mostBytes,
     timeoutMs: pollTimeoutMs,
     connectTimeoutMs: fetchTimeoutMs,
+    clock: deps.clock,
+    proxyOf: deps.proxyOf,
   });
   const persisted = new PersistedList({ published, state, clock: deps.clock }, issuer);
   const { metrics, onList: onChange } = deps;

@@ -1,5 +1,6 @@
 import { pino, type DestinationStream } from "pino";
 import type { LogLevel } from "./config-values.ts";
+import { reasonOf } from "./failure-reason.ts";
 
 /**
  * Structured fields of a log line; errors go under `error`, the name of an object under `object`.
@@ -129,7 +130,9 @@ function scrubError(error: Error): Record<string, unknown> {
 
 // A SyntaxError of JSON.parse quotes the invalid text.
 function messageOf(error: Error): string {
-  return error instanceof SyntaxError ? "invalid syntax" : scrubText(error.message);
+  return error instanceof SyntaxError
+    ? "invalid syntax"
+    : scrubText(error.message === "" ? reasonOf(error) : error.message);
 }
 
 function scrubText(text: string): string {

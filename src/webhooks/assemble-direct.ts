@@ -6,8 +6,8 @@ import { createClient } from "../kube/client/client.ts";
 import { createDiscovery } from "../kube/client/discovery.ts";
 import { ServerProbe } from "../kube/client/server-version.ts";
 import {
+  type OutwardConnectionDeps,
   ownTransport,
-  type ProcessConnectionDeps,
   provingInformerDeps,
 } from "../kube/process-connection.ts";
 import { followIssuer, type FollowIssuerOptions } from "../published/follow-issuer.ts";
@@ -29,7 +29,7 @@ interface DirectAuthorizerOptions extends FollowIssuerOptions {
 /** Builds the authorizer of a connected cluster without its servers; nothing runs yet. */
 export function assembleDirectAuthorizer(
   options: DirectAuthorizerOptions,
-  deps: ProcessConnectionDeps,
+  deps: OutwardConnectionDeps,
 ): WebhookAssembly {
   const { clock, log, metrics } = deps;
   const { namespace, serviceName } = options;

@@ -1,6 +1,7 @@
 import { certifiedServer } from "../certificates/certified-server.ts";
 import { loadCredentials } from "../kube/credentials/load-credentials.ts";
-import type { ProcessConnectionDeps } from "../kube/process-connection.ts";
+import { environmentProxies } from "../kube/credentials/proxies.ts";
+import type { OutwardConnectionDeps } from "../kube/process-connection.ts";
 import { followIssuerAuthority } from "../published/follow-issuer.ts";
 import { readEnvironment } from "../runtime/environment.ts";
 import { httpRefusals, refusalCounter, startHttpServer } from "../runtime/http-server.ts";
@@ -31,7 +32,8 @@ export function runWebhook(config: WebhookConfig, process: ServerProcess): Promi
         const env = readEnvironment();
         const { clock, log } = context;
         const credentials = await loadCredentials({ ...config, env }, clock, log);
-        const assembly = assemble(config, { ...context, credentials });
+        const proxyOf = environmentProxies(env);
+        const assembly = assemble(config, { ...context, credentials, proxyOf });
         return {
           parts: [credentials.part, ...assembly.parts, reviewServer(config, assembly, context)],
           started: { apiServer: credentials.server, direct: config.direct },
@@ -43,7 +45,7 @@ export function runWebhook(config: WebhookConfig, process: ServerProcess): Promi
 }
 
 /** The webhook of the central cluster, or with `--direct` the authorizer of a connected one. */
-function assemble(config: WebhookConfig, deps: ProcessConnectionDeps): WebhookAssembly {
+function assemble(config: WebhookConfig, deps: OutwardConnectionDeps): WebhookAssembly {
   const direct = directWebhookConfig(config);
   if (direct !== undefined) {
     const issuerCa = followIssuerAuthority(direct.certificateAuthority, deps);

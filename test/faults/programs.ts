@@ -106,7 +106,10 @@ export function programsWith(assemble: AssembleController): Readonly<Record<Prog
       account: "latchkey-gateway",
       leads: false,
       assemble({ view: { system: namespace } }, deps) {
-        const gateway = assembleGateway({ ...gatewaySettings, namespace }, deps);
+        const gateway = assembleGateway(
+          { ...gatewaySettings, namespace },
+          { ...deps, proxyOf: () => undefined },
+        );
         // One problem is the right to impersonate; but the Secrets of connected clusters and the
         // ConfigMap that lists them are none.
         const watches = problemsOf(gateway.parts).length + 1;

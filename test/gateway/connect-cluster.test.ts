@@ -29,7 +29,15 @@ function gateway(clock = new TestClock()) {
       const cluster = connectCluster(
         { kind: "access", server: peer.url, ca: "", serverName: undefined, credential },
         { target: "Cluster", cluster: "east" },
-        { clock, log, large, random: () => 0.5, yielder: new Yielder(clock), onChange() {} },
+        {
+          clock,
+          log,
+          large,
+          random: () => 0.5,
+          yielder: new Yielder(clock),
+          onChange() {},
+          proxyOf: () => undefined,
+        },
       );
       closing.push(
         () => peer.close(),

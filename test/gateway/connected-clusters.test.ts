@@ -41,7 +41,14 @@ async function clustersOf(...secrets: readonly ReturnType<typeof secret>[]) {
   const clock = new TestClock();
   const listWatch = new FakeListWatch({ secrets });
   const [log, yielder, large] = [recordingLog(), new Yielder(clock), largeAnswers()];
-  const own = { clock, log, yielder, random: () => 0.5, onChange() {} };
+  const own = {
+    clock,
+    log,
+    yielder,
+    random: () => 0.5,
+    onChange() {},
+    proxyOf: () => undefined,
+  };
   const clusters = new ConnectedClusters({
     ...own,
     listWatch,

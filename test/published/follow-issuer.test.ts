@@ -81,6 +81,7 @@ test("the keys and the lists are those that the issuer publishes", async () => {
       log,
       metrics,
       secretName: "latchkey-direct-endpoint-keys",
+      proxyOf: () => undefined,
       onKeys: (keys) => void state.keys.push([...keys.keys()]),
       onList: () => void (state.lists += 1),
     },

@@ -138,6 +138,7 @@ function startEndpoint() {
       log,
       metrics,
       secretName: ownObjects.directKeys,
+      proxyOf: () => undefined,
       onKeys: (known) => tokens.replaceKeys(known),
       onList() {},
     },

@@ -181,7 +181,9 @@ interface ManifestTerms {
 
 /** What a connected cluster needs before its agent: a namespace, and the kubeconfig. */
 function connectedManifest({ name, key, namespace }: ManifestTerms, central: ClusterInfo): string {
-  const kubeconfig = yamlText(kubeconfigContent("central", central, { token: key }));
+  // The agent uses the proxies of its own variables.
+  const { "proxy-url": _own, ...server } = central;
+  const kubeconfig = yamlText(kubeconfigContent("central", server, { token: key }));
   const secret = centralSecretManifest(namespace, {
     [kubeconfigKey]: Buffer.from(kubeconfig).toString("base64"),
     "cluster-name": Buffer.from(name).toString("base64"),

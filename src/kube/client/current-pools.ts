@@ -1,7 +1,10 @@
 import type { Pool } from "undici";
 import type { Clock } from "../../runtime/clock.ts";
-import type { Credentials, TlsMaterial } from "../credentials/credentials.ts";
+import type { Credentials } from "../credentials/credentials.ts";
 import { createTlsConnector } from "./tls-connector.ts";
+
+/** How a server is reached. */
+type Way = Pick<Credentials, "server" | "tls" | "proxy">;
 
 /** Where pools lead. */
 interface PoolTarget {
@@ -11,7 +14,7 @@ interface PoolTarget {
 
 /** Options of {@link CurrentPools}. */
 interface CurrentPoolsOptions<Pools> {
-  readonly credentials: Pick<Credentials, "server" | "tls">;
+  readonly credentials: Way;
   readonly clock: Clock;
   /** Idle time before the first TCP keepalive probe, in milliseconds; default: undici's. */
   readonly keepAliveInitialDelay?: number;
@@ -20,15 +23,14 @@ interface CurrentPoolsOptions<Pools> {
 
 /** Pools with what they were opened for. */
 interface OpenPools<Pools> {
-  readonly server: string;
-  readonly tls: TlsMaterial;
+  readonly way: Way;
   /** The path prefix of the server. */
   readonly prefix: string;
   readonly pools: Pools;
 }
 
 /**
- * The pools to an API server. When its address or certificates have changed, others take their
+ * The pools to an API server. When its address, its certificates or the proxy have changed, others take their
  * place, and the former ones close once their requests are over: a connection keeps the trust and
  * the client certificate that it was opened with.
  */
@@ -44,9 +46,10 @@ export class CurrentPools<Pools extends Readonly<Record<string, Pool>>> {
 
   /** Those of now, after `authorization` of the credentials. */
   current(): OpenPools<Pools> {
-    const { server, tls } = this.#options.credentials;
+    const { server, tls, proxy } = this.#options.credentials;
     const former = this.#current;
-    if (server === former.server && tls === former.tls) return former;
+    const { way } = former;
+    if (server === way.server && tls === way.tls && proxy === way.proxy) return former;
     this.#current = this.#open();
     for (const pool of Object.values(former.pools)) this.#retire(pool);
     return this.#current;
@@ -60,10 +63,11 @@ export class CurrentPools<Pools extends Readonly<Record<string, Pool>>> {
 
   #open(): OpenPools<Pools> {
     const { credentials, open, ...connecting } = this.#options;
-    const { server, tls } = credentials;
+    const { server, tls, proxy } = credentials;
+    const way = { server, tls, proxy };
     const { origin, pathname } = new URL(server);
-    const connect = createTlsConnector({ ...connecting, tls });
-    return { server, tls, prefix: pathname.replace(/\/$/, ""), pools: open({ origin, connect }) };
+    const connect = createTlsConnector({ ...connecting, tls, proxy });
+    return { way, prefix: pathname.replace(/\/$/, ""), pools: open({ origin, connect }) };
   }
 
   #retire(pool: Pool): void {

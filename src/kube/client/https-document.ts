@@ -1,6 +1,9 @@
 import { Pool } from "undici";
 import { ByteCollector } from "../../runtime/byte-collector.ts";
-import { errorCode } from "../../runtime/read-text-file.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import { reasonOf } from "../../runtime/failure-reason.ts";
+import type { ProxyOf } from "../credentials/proxies.ts";
+import { createTlsConnector } from "./tls-connector.ts";
 
 /** A document of another server; `bytes` is undefined if it is the one that the request names. */
 export interface FetchedDocument {
@@ -23,6 +26,8 @@ export interface HttpsDocumentOptions {
   readonly timeoutMs: number;
   /** Maximum time to connect; default: that of the whole request. */
   readonly connectTimeoutMs?: number;
+  readonly clock: Clock;
+  readonly proxyOf: ProxyOf;
 }
 
 /**
@@ -47,7 +52,7 @@ export class HttpsDocumentError extends Error {
   }
 }
 
-/** Reads a document over HTTPS; follows no redirect, and uses no proxy. */
+/** Reads a document over HTTPS; follows no redirect. */
 export class HttpsDocument {
   readonly #url: URL;
   readonly #options: HttpsDocumentOptions;
@@ -71,13 +76,17 @@ export class HttpsDocument {
   }
 
   #open(): Pool {
-    const { timeoutMs, connectTimeoutMs = timeoutMs } = this.#options;
+    const { url, clock, proxyOf, timeoutMs, connectTimeoutMs = timeoutMs } = this.#options;
     const ca = this.#ca;
     return new Pool(this.#url.origin, {
       connections: 1,
-      allowH2: false,
       pipelining: 1,
-      connect: { timeout: connectTimeoutMs, ...(ca !== undefined && { ca }) },
+      connect: createTlsConnector({
+        tls: { ...(ca !== undefined && { ca }), rejectUnauthorized: true },
+        proxy: proxyOf(url),
+        clock,
+        timeout: connectTimeoutMs,
+      }),
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
     });
@@ -105,9 +114,7 @@ export class HttpsDocument {
       return { bytes, etag: tag };
     } catch (error) {
       if (error instanceof HttpsDocumentError) throw error;
-      throw new HttpsDocumentError(
-        errorCode(error) ?? (error instanceof Error ? error.name : "no response"),
-      );
+      throw new HttpsDocumentError(reasonOf(error));
     }
   }
 

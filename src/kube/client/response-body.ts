@@ -18,7 +18,7 @@ export function bodyOf(call: ApiRequest, answer: ApiResponse): unknown {
 export function bodyForUser(call: ApiRequest, answer: ApiResponse): unknown {
   if (answer.status >= 200 && answer.status < 300) return bodyOf(call, answer);
   const status = statusOf(answer);
-  const sentence = redact(stringAt(status, "message") ?? "no explanation", call.body);
+  const sentence = redact(stringAt(status, "message") || "no explanation", call.body);
   throw errorOf(call, answer, { status, sentence: sentence + placeOfMissing(call, status) });
 }
 
@@ -102,11 +102,11 @@ const permissionProblems = [
  * policy or webhook are returned after a PATCH or DELETE.
  */
 function sentenceOf({ method, body }: ApiRequest, status: unknown): string {
-  const message = stringAt(status, "message") ?? "no explanation";
+  const message = stringAt(status, "message") || "no explanation";
   if (method !== "PATCH" && method !== "DELETE") return redact(message, body);
   const [, named = stringAt(status, "reason")] =
     byWebhook.exec(message) ?? byPolicy.exec(message) ?? [];
-  return named ?? "no explanation";
+  return named || "no explanation";
 }
 
 // How the API server begins these messages.

@@ -1,5 +1,6 @@
 import { Pool } from "undici";
 import type { Clock } from "../../runtime/clock.ts";
+import { reasonOf } from "../../runtime/failure-reason.ts";
 import { errorCode } from "../../runtime/read-text-file.ts";
 import type { RequestMetrics } from "../../runtime/work-metrics.ts";
 import { AdaptiveLimiter } from "./adaptive-limiter.ts";
@@ -307,5 +308,5 @@ function failure(call: ApiRequest, error: unknown): KubeError {
 
 function problemOf(error: unknown): string {
   if (error instanceof CredentialsError) return error.problem;
-  return error instanceof ResponseTooLarge ? error.message : (errorCode(error) ?? "no response");
+  return reasonOf(error);
 }

@@ -1,8 +1,11 @@
 import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from "node:https";
+import { isIP, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
 import { ByteCollector } from "../../runtime/byte-collector.ts";
+import { reasonOf } from "../../runtime/failure-reason.ts";
 import { errorCode } from "../../runtime/read-text-file.ts";
-import { CredentialsError, type TlsMaterial, userFix } from "../credentials/credentials.ts";
+import { type Credentials, CredentialsError, userFix } from "../credentials/credentials.ts";
 import { encodeBody } from "./request-body.ts";
 import { type KubeError, networkError } from "./kube-error.ts";
 import { mostOwnResponseBytes, ResponseTooLarge } from "./exchange.ts";
@@ -11,6 +14,7 @@ import {
   type KubeconfigUser,
   kubeconfigCredentials,
 } from "../credentials/kubeconfig-credentials.ts";
+import { openTunnel } from "./proxy-tunnel.ts";
 import type { ApiRequest, ApiResponse, RoundTripper } from "./transport.ts";
 
 /** What a connection of a user needs. */
@@ -33,19 +37,18 @@ export async function connectUser(
   choice: KubeconfigChoice,
   deps: UserConnectionDeps,
 ): Promise<UserConnection> {
-  const { server, tls, authorization } = await kubeconfigCredentials(choice, deps);
-  const header = await authorization();
+  const credentials = await kubeconfigCredentials(choice, deps);
+  const header = await credentials.authorization();
   const headers = {
     ...(header === undefined ? {} : { authorization: header }),
     ...impersonation(choice),
   };
-  const url = new URL(server);
-  const agent = agentFor(choice, tls, deps);
+  const url = new URL(credentials.server);
+  const agent = agentFor(credentials);
   const options: RequestOptions = {
     agent,
     protocol: url.protocol,
-    // A URL has an IPv6 address in brackets, a request does not.
-    hostname: url.hostname.replace(/^\[(.*)\]$/, "$1"),
+    hostname: hostOf(url),
     port: url.port,
   };
   const prefix = url.pathname.replace(/\/$/, "");
@@ -62,19 +65,31 @@ function impersonation({ impersonate }: KubeconfigChoice): Record<string, string
   return { "impersonate-user": impersonate.user, ...groups };
 }
 
-/** An agent that keeps one connection; Node itself reads the variables of a proxy. */
-function agentFor(
-  { server, proxyUrl }: KubeconfigChoice,
-  tls: TlsMaterial,
-  { env }: UserConnectionDeps,
-): HttpAgent {
-  const proxyEnv =
-    proxyUrl === undefined ? { ...env } : { HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl };
-  const shared = { keepAlive: true, proxyEnv };
+/** A URL has an IPv6 address in brackets, a request does not. */
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[(.*)\]$/, "$1");
+}
+
+/** An agent that keeps one connection. */
+function agentFor({ server, tls, proxy }: Credentials): HttpAgent {
+  const url = new URL(server);
+  const isSecure = url.protocol === "https:";
+  const host = hostOf(url);
+  const named = isIP(host) === 0 ? { servername: host } : {};
   try {
-    return server.startsWith("https:")
-      ? new HttpsAgent({ ...shared, ...tls })
-      : new HttpAgent(shared);
+    const agent = isSecure
+      ? new HttpsAgent({ keepAlive: true, ...tls })
+      : new HttpAgent({ keepAlive: true });
+    if (proxy === undefined) return agent;
+    return Object.assign(agent, {
+      createConnection(_options: unknown, done: (error: Error | null, socket?: Socket) => void) {
+        openTunnel(proxy, { host, port: Number(url.port) || (isSecure ? 443 : 80) }).then(
+          (socket) =>
+            done(null, isSecure ? connectTls({ ...named, ...tls, host, socket }) : socket),
+          (error: Error) => done(error),
+        );
+      },
+    });
   } catch (error) {
     const problem = errorCode(error) ?? "they are not valid PEM";
     throw new CredentialsError(
@@ -158,9 +173,7 @@ export function warningsIn(header: string | readonly string[] | undefined): read
 }
 
 function failure(call: ApiRequest, error: unknown): KubeError {
-  const problem =
-    errorCode(error) ??
-    (error instanceof Error && error.message !== "" ? error.message : "no answer");
+  const problem = reasonOf(error);
   const isResponseTooLarge = error instanceof ResponseTooLarge;
   return networkError(call, problem, { explanation: problem, isResponseTooLarge });
 }

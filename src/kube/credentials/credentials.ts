@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Clock } from "../../runtime/clock.ts";
 import { errorCode } from "../../runtime/read-text-file.ts";
+import type { Proxy } from "./proxies.ts";
 import type { ServerAnswer } from "./server-answers.ts";
 
 /** TLS options of connections to the API server; certificates and keys are PEM. */
@@ -33,6 +34,8 @@ export interface Credentials extends CachedAuthorization {
   readonly tls: TlsMaterial;
   /** Called with how the API server answers requests; absent if nobody asks for that. */
   readonly noteAnswer?: (answer: ServerAnswer) => void;
+  /** The proxy on the way to the API server; undefined: it is connected to directly. */
+  readonly proxy?: Proxy | undefined;
 }
 
 const freshMs = 60_000;

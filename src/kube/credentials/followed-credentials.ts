@@ -41,6 +41,9 @@ export async function followCredentials<T>(
     get tls() {
       return opened.tls;
     },
+    get proxy() {
+      return opened.proxy;
+    },
     async authorization() {
       const said = files.current();
       if (said !== content)

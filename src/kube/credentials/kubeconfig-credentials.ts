@@ -11,10 +11,11 @@ import {
 } from "./credentials.ts";
 import { type ExecCredential, execCredential } from "./exec-plugin.ts";
 import type { KubeconfigChoice, PemSource } from "./kubeconfig.ts";
+import { environmentProxies, parseProxy, type Proxy, withoutLogin } from "./proxies.ts";
 
 /** Who uses a kubeconfig. */
 export interface KubeconfigUser {
-  /** Variables of the process, for exec plugins. */
+  /** Variables of the process, for exec plugins and proxies. */
   readonly env: Environment;
   /** Whether the standard input is a terminal. */
   readonly isInteractive: boolean;
@@ -47,16 +48,15 @@ export async function kubeconfigCredentials(
   { server, tls } = kubeconfigServer(choice),
 ): Promise<Credentials> {
   const { credential } = choice;
+  const way = { server, proxy: proxyOf(choice, tls, user.env) };
   if (credential.kind !== "exec") {
     const read = async () => ({ header: headerOf(credential) });
-    return { server, tls, ...cachedAuthorization(read, user.clock) };
+    return { ...way, tls, ...cachedAuthorization(read, user.clock) };
   }
   let current = tls;
   const run = async (): Promise<ExecCredential> => {
-    const found = await execCredential(credential.plugin, {
-      ...user,
-      cluster: clusterInfo(choice),
-    });
+    const cluster = clusterOfPlugin(choice);
+    const found = await execCredential(credential.plugin, { ...user, cluster });
     const { cert, key } = found;
     if (cert !== undefined && key !== undefined && (cert !== current.cert || key !== current.key))
       current = { ...tls, cert, key };
@@ -69,7 +69,7 @@ export async function kubeconfigCredentials(
     return { header: token === undefined ? undefined : bearer(token), expiresAt };
   };
   return {
-    server,
+    ...way,
     get tls() {
       return current;
     },
@@ -110,10 +110,34 @@ function tlsOf(choice: KubeconfigChoice): TlsMaterial {
   };
 }
 
+/**
+ * The proxy of the kubeconfig, else that of the variables. As for kubectl, NO_PROXY does not count
+ * for the former, and the CA of the cluster may have signed its certificate.
+ */
+function proxyOf(
+  { server, proxyUrl }: KubeconfigChoice,
+  { ca }: TlsMaterial,
+  env: Environment,
+): Proxy | undefined {
+  if (proxyUrl === undefined || proxyUrl === "") return environmentProxies(env)(server);
+  const proxy = parseProxy(proxyUrl);
+  if (typeof proxy === "string")
+    throw new CredentialsError(`the kubeconfig has a proxy-url that ${proxy}`, userFix);
+  return { ...proxy, ...(ca !== undefined && { ca }) };
+}
+
 /** A cluster as in a kubeconfig and in `KUBERNETES_EXEC_INFO` (client.authentication.k8s.io/v1). */
 export interface ClusterInfo {
   readonly server: string;
   readonly "certificate-authority-data"?: string;
+  /** Without user and password. */
+  readonly "proxy-url"?: string;
+}
+
+/** The same for a program of the user, which may use the login at the proxy. */
+function clusterOfPlugin(choice: KubeconfigChoice): ClusterInfo {
+  const { proxyUrl } = choice;
+  return { ...clusterInfo(choice), ...(proxyUrl === undefined ? {} : { "proxy-url": proxyUrl }) };
 }
 
 /** What a client needs to reach the cluster of a choice; throws a CredentialsError. */
@@ -126,7 +150,7 @@ export function clusterInfo(choice: KubeconfigChoice): ClusterInfo {
     ...(ca === undefined
       ? {}
       : { "certificate-authority-data": Buffer.from(pemText(ca), "utf8").toString("base64") }),
-    ...(choice.proxyUrl === undefined ? {} : { "proxy-url": choice.proxyUrl }),
+    ...(choice.proxyUrl === undefined ? {} : { "proxy-url": withoutLogin(choice.proxyUrl) }),
   };
 }
 

@@ -46,17 +46,19 @@ export async function loadCredentials(
 }
 
 /**
+/**
  * Reads the credentials of a kubeconfig that the administrator of another cluster has written, and
  * follows the file. One that names a program or a file is rejected: the program would run as this
  * process, and the file may have the token of its ServiceAccount, which the other cluster would
- * get.
+ * get. Also one that names a proxy: this process would connect to any place. Proxies are those of
+ * its own variables.
  */
 export function foreignCredentials(
-  kubeconfig: string,
+  { kubeconfig, env }: CredentialsSource & { readonly kubeconfig: string },
   clock: Clock,
   log?: Logger,
 ): Promise<FollowedCredentials> {
-  return processCredentials(kubeconfig, { env: {}, clock, log, of: "another" });
+  return processCredentials(kubeconfig, { env, clock, log, of: "another" });
 }
 
 interface FollowDeps {
@@ -124,6 +126,10 @@ function checkChoice(choice: KubeconfigChoice, of: ProcessKubeconfig["of"]): voi
   if (of === "another" && namesFiles(choice))
     throw new CredentialsError(
       "the kubeconfig names a program or a file instead of having the credential in it",
+    );
+  if (of === "another" && (choice.proxyUrl ?? "") !== "")
+    throw new CredentialsError(
+      "the kubeconfig has a proxy-url, which is not used; remove it and set HTTPS_PROXY",
     );
   if (choice.server.startsWith("http:") && !choice.insecureSkipTlsVerify)
     throw new CredentialsError(

@@ -2,6 +2,7 @@ import { type Dispatcher, Pool } from "undici";
 import { InformationalResponses } from "../client/exchange.ts";
 import type { Credentials } from "../credentials/credentials.ts";
 import { CurrentPools } from "../client/current-pools.ts";
+import { ProxyError } from "../client/proxy-tunnel.ts";
 import type { Cancel, Clock } from "../../runtime/clock.ts";
 import { FairShares, type Share, type Sharer } from "../../runtime/fair-shares.ts";
 
@@ -26,12 +27,14 @@ export interface ForwardedRequest {
 }
 
 /**
- * Why there is no answer, or only a part of it: `busy` if no connection became free, and
- * `unauthorized` if the API server rejected the credential that the request was sent with.
+ * Why there is no answer, or only a part of it: `busy` if no connection became free, `proxy` if the
+ * proxy on the way let none through, and `unauthorized` if the API server rejected the credential
+ * that the request was sent with.
  */
 export type ForwardFailure =
   | "timeout"
   | "unreachable"
+  | "proxy"
   | "aborted"
   | "busy"
   | "no-credential"
@@ -275,7 +278,8 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
 
   onResponseError(_controller: unknown, error: Error): void {
     const code = "code" in error ? String(error.code) : "";
-    const failure = this.#failure ?? (code.endsWith("_TIMEOUT") ? "timeout" : "unreachable");
+    const isTimeout = code.endsWith("_TIMEOUT");
+    const failure = this.#failure ?? (isTimeout ? "timeout" : connectionFailure(error));
     const isRepeated =
       (failure === "unauthorized" || failure === "unreachable") &&
       !this.#hasHead &&
@@ -293,6 +297,11 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
     this.#stopHeadClock?.();
     this.#connection.share.end();
   }
+}
+
+/** Why a connection failed. */
+export function connectionFailure(error: unknown): "proxy" | "unreachable" {
+  return error instanceof ProxyError ? "proxy" : "unreachable";
 }
 
 /** The header of a credential, name and value in turn; none for a client certificate. */

@@ -1,10 +1,12 @@
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
-import { request as httpsRequest } from "node:https";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../runtime/clock.ts";
+import { createTlsConnector } from "../client/tls-connector.ts";
 import type { Credentials } from "../credentials/credentials.ts";
 import {
   authorizationHeader,
+  connectionFailure,
   type ForwardedRequest,
   type ForwardFailure,
   type Sending,
@@ -68,7 +70,14 @@ export function requestUpgrade(
       return fail("no-credential");
     }
     if (isDone) return;
-    const opened = openRequest(request, authorization, credentials);
+    let socket: Socket;
+    try {
+      socket = await openConnection({ credentials, clock });
+    } catch (error) {
+      return fail(connectionFailure(error));
+    }
+    if (isDone) return void socket.destroy();
+    const opened = openRequest(request, authorization, { credentials, socket });
     sent = opened;
     opened.on("upgrade", (answer, socket, received) =>
       finish(() => handler.onUpgrade(answer, socket, received)),
@@ -94,22 +103,30 @@ export function requestUpgrade(
   };
 }
 
+/** A connection to the API server; rejects with the error of the socket or of the proxy. */
+function openConnection({
+  credentials: { server, tls, proxy },
+  clock,
+}: Pick<UpgradeOptions, "credentials" | "clock">): Promise<Socket> {
+  const { protocol, host, hostname, port } = new URL(server);
+  const connect = createTlsConnector({ tls, proxy, clock, keepAliveInitialDelay: 30_000 });
+  const { promise, resolve: fulfil, reject } = Promise.withResolvers<Socket>();
+  const target = { protocol, host, hostname: hostname.replace(/^\[|\]$/g, ""), port };
+  connect(target, (error, socket) => (error === null ? fulfil(socket) : reject(error)));
+  return promise;
+}
+
 function openRequest(
   { method, target, headers }: UpgradeRequest,
   authorization: string | undefined,
-  { server, tls }: Credentials,
+  { credentials, socket }: Pick<UpgradeOptions, "credentials"> & { readonly socket: Socket },
 ): ClientRequest {
-  const origin = new URL(server);
-  const options = {
-    agent: false,
-    host: origin.hostname.replace(/^\[|\]$/g, ""),
-    port: origin.port,
+  const { host, pathname } = new URL(credentials.server);
+  return httpRequest({
     method,
-    path: origin.pathname.replace(/\/$/, "") + target,
-    headers: ["host", origin.host, ...authorizationHeader(authorization), ...headers],
-    keepAlive: true,
-    keepAliveInitialDelay: 30_000,
+    path: pathname.replace(/\/$/, "") + target,
+    headers: ["host", host, ...authorizationHeader(authorization), ...headers],
     setHost: false,
-  };
-  return origin.protocol === "https:" ? httpsRequest({ ...options, ...tls }) : httpRequest(options);
+    createConnection: () => socket,
+  });
 }

@@ -56,7 +56,7 @@ export async function streamEvents(
   { transport, clock, limits }: WatchStreamDeps,
 ): Promise<void> {
   const ended = new AbortController();
-  const stop = (): void => ended.abort();
+  const stop = (): void => ended.abort(new Error("the response is late"));
   if (signal.aborted) stop();
   signal.addEventListener("abort", stop, { once: true });
   const call: ApiRequest = {

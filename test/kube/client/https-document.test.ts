@@ -8,6 +8,7 @@ import {
   HttpsDocumentError,
   type HttpsDocumentOptions,
 } from "../../../src/kube/client/https-document.ts";
+import { systemClock } from "../../../src/runtime/clock.ts";
 import { newCa } from "../../../src/tokens/certificate-signing.ts";
 import { newTestCertificates, testCertificates } from "../../support/gateway-fixture.ts";
 
@@ -77,6 +78,8 @@ async function read(
     ca: () => server.ca,
     mostBytes: 100,
     timeoutMs: 10_000,
+    clock: systemClock,
+    proxyOf: () => undefined,
     ...changes,
   });
   try {
@@ -96,6 +99,8 @@ describe("a document over HTTPS", () => {
       ca: () => ca,
       mostBytes: 100,
       timeoutMs: 10_000,
+      clock: systemClock,
+      proxyOf: () => undefined,
     });
     await expect(document.fetch()).rejects.toThrow(/UNABLE_TO|SELF_SIGNED/);
     ca = latter;
@@ -210,6 +215,8 @@ describe("a document cannot be read", () => {
       ca: () => server.ca,
       mostBytes: 100,
       timeoutMs: 10_000,
+      clock: systemClock,
+      proxyOf: () => undefined,
     });
     await expect(document.fetch()).rejects.toThrow("more than 100 bytes");
     const { bytes } = await document.fetch({ query: { bytes: "100" } });

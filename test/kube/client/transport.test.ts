@@ -186,7 +186,7 @@ describe("the fence", () => {
     clock.advance(29_500);
     expect(await results[1]).toMatchObject({
       code: "Network",
-      message: "GET /api/v1/secrets: no response",
+      message: "GET /api/v1/secrets: the response is late",
     });
   });
 
@@ -388,9 +388,9 @@ describe("a failure", () => {
     [
       "with a response that is not HTTP",
       ({ socket }) => void socket.end("canary\r\n\r\n"),
-      "no response",
+      "Response does not match the HTTP/1.1 protocol (Expected HTTP/, RTSP/ or ICE/)",
     ],
-  ])("%s is reported by its code, without headers and body", async ([, onRequest, code]) => {
+  ])("%s is reported by code or message, without headers and body", async ([, onRequest, code]) => {
     const { transport, counted } = await over(onRequest);
     const error = await transport
       .request({ ...post, body: { a: new SecretText("canary-secret") } })

@@ -143,7 +143,8 @@ const ways: readonly (readonly [
   [
     "the kubeconfig of another cluster",
     (server, ca) => void kubeconfig({ server, cluster: trusting(ca) }),
-    (_server, clock) => foreignCredentials(join(directory, "kubeconfig"), clock),
+    (_server, clock) =>
+      foreignCredentials({ kubeconfig: join(directory, "kubeconfig"), env: {} }, clock),
   ],
 ];
 

@@ -59,7 +59,7 @@ describe("a kubeconfig of another cluster", () => {
       users: [{ name: "a", user }],
     };
     writeFileSync(path, JSON.stringify(content));
-    return foreignCredentials(path, new TestClock());
+    return foreignCredentials({ kubeconfig: path, env: {} }, new TestClock());
   };
 
   test("has its credential and certificates in it", async () => {
