@@ -37,6 +37,15 @@ test("lines below the level are not written", () => {
   expect(logged({}, "warn")).toBe("");
 });
 
+test("an error of several addresses, which has no message, has their reasons", () => {
+  const error = new AggregateError([
+    Object.assign(new Error(""), { code: "EHOSTUNREACH" }),
+    Object.assign(new Error(""), { code: "ETIMEDOUT" }),
+  ]);
+  const parsed: unknown = JSON.parse(logged({ error }));
+  expect(parsed).toMatchObject({ error: { message: "EHOSTUNREACH, ETIMEDOUT" } });
+});
+
 class Circular {
   readonly self = this;
 }

@@ -25,7 +25,11 @@ import { type DedicatedCluster, startDedicatedCluster } from "./dedicated-cluste
 import { kubeconfigFor } from "./control-plane-handle.ts";
 import { eventually } from "./eventually.ts";
 import { applyClusterAgentRbac } from "./install.ts";
-import { type LatchkeyProcess, startClusterAgent } from "./latchkey-process.ts";
+import {
+  type LatchkeyOptions,
+  type LatchkeyProcess,
+  startClusterAgent,
+} from "./latchkey-process.ts";
 import { latchkeyAccount, unique } from "./policy-request.ts";
 import { base64 } from "./shared-secret-requests.ts";
 
@@ -77,7 +81,11 @@ export interface AgentFixture {
   /** The argument with the credential of the agent. */
   readonly credential: string;
   /** Starts another agent with these arguments; its files are in a new directory. */
-  startAgent(args: readonly string[], identity?: string): Promise<LatchkeyProcess>;
+  startAgent(
+    args: readonly string[],
+    identity?: string,
+    options?: Pick<LatchkeyOptions, "env" | "restart">,
+  ): Promise<LatchkeyProcess>;
   stop(): Promise<void>;
 }
 
@@ -124,12 +132,13 @@ export async function startAgentFixture(args: readonly string[] = []): Promise<A
     await Promise.all(agents.map((agent) => agent.stop()));
     await Promise.all([central.stop(), east.stop()]);
   };
-  const startAgent: AgentFixture["startAgent"] = async (more, identity = "agent") => {
+  const startAgent: AgentFixture["startAgent"] = async (more, identity = "agent", options = {}) => {
     const agent = await startClusterAgent({
       controlPlane: east.controlPlane,
       program: east.program,
       identity,
       args: [`--cluster-name=${cluster}`, ...more],
+      ...options,
     });
     agents.push(agent);
     return agent;

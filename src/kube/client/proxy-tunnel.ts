@@ -18,8 +18,8 @@ export class ProxyError extends Error {
 const usualTimeoutMs = 10_000;
 
 /**
- * Connects to a target through a proxy (RFC 9110, section 9.3.6; RFC 1928). Whoever gets the
- * connection speaks TLS with the target. Rejects only with a ProxyError.
+ * Connects to a target through a proxy (RFC 9110, section 9.3.6; RFC 1928). The caller
+ * speaks TLS with the target over it. Rejects only with a ProxyError.
  */
 export async function openTunnel(
   proxy: Proxy,
@@ -27,7 +27,7 @@ export async function openTunnel(
   timeoutMs = usualTimeoutMs,
 ): Promise<Socket> {
   const socket = connectTo(proxy);
-  // Whoever gets the connection listens only to errors of its own layer.
+  // The caller listens only to errors of its own layer.
   socket.on("error", () => {});
   const late = AbortSignal.timeout(timeoutMs);
   const cut = (): void => void socket.destroy();
@@ -59,7 +59,7 @@ function connectTo({ scheme, host, port, ca }: Proxy): Socket {
   });
 }
 
-/** Asks an HTTP proxy for a tunnel; its words are a stranger's, so only the status is said. */
+/** Asks an HTTP proxy for a tunnel; an error has the status of its answer, and none of its text. */
 async function httpConnect(socket: Socket, target: TunnelTarget, proxy: Proxy): Promise<void> {
   const { host, port } = target;
   const authority = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;

@@ -65,7 +65,10 @@ export function createTlsConnector({
       }
       callback(...result);
     };
-    if (proxy === undefined) return void connect(target, finish);
+    if (proxy === undefined) {
+      connect(target, finish);
+      return;
+    }
     const to = { host: target.hostname, port: Number(target.port) || defaultPort(target) };
     openTunnel(proxy, to, connecting.timeout).then(
       (httpSocket) =>

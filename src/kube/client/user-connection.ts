@@ -74,21 +74,24 @@ function hostOf({ hostname }: URL): string {
 function agentFor({ server, tls, proxy }: Credentials): HttpAgent {
   const url = new URL(server);
   const isSecure = url.protocol === "https:";
-  const host = hostOf(url);
-  const named = isIP(host) === 0 ? { servername: host } : {};
   try {
     const agent = isSecure
       ? new HttpsAgent({ keepAlive: true, ...tls })
       : new HttpAgent({ keepAlive: true });
     if (proxy === undefined) return agent;
+    const [host, port] = [hostOf(url), Number(url.port) || (isSecure ? 443 : 80)];
+    const named = isIP(host) === 0 ? { servername: host } : {};
+    const createConnection = async (_options: unknown, done: Connected): Promise<void> => {
+      try {
+        const socket = await openTunnel(proxy, { host, port });
+        done(null, isSecure ? connectTls({ ...named, ...tls, host, socket }) : socket);
+      } catch (error) {
+        done(error);
+      }
+    };
     return Object.assign(agent, {
-      createConnection(_options: unknown, done: (error: Error | null, socket?: Socket) => void) {
-        openTunnel(proxy, { host, port: Number(url.port) || (isSecure ? 443 : 80) }).then(
-          (socket) =>
-            done(null, isSecure ? connectTls({ ...named, ...tls, host, socket }) : socket),
-          (error: Error) => done(error),
-        );
-      },
+      createConnection: (...args: Parameters<typeof createConnection>) =>
+        void createConnection(...args),
     });
   } catch (error) {
     const problem = errorCode(error) ?? "they are not valid PEM";
@@ -98,6 +101,9 @@ function agentFor({ server, tls, proxy }: Credentials): HttpAgent {
     );
   }
 }
+
+/** Called by a way to connect: with an error, or with a socket. */
+type Connected = (error: unknown, socket?: Socket) => void;
 
 interface Exchange {
   readonly options: RequestOptions;

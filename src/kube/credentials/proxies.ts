@@ -112,31 +112,23 @@ function exemptionsOf(text: string): readonly Exemption[] {
   const [, inBrackets, plain, port = ""] = /^(?:\[([^\]]*)\]|([^:]*)):([^:]*)$/.exec(entry) ?? [];
   const name = inBrackets ?? plain ?? entry.replace(/^\[(.*)\]$/, "$1");
   if (name === "") return [];
-  const isHost = isIP(name) === 0 ? inDomain(name) : inNetwork(name);
-  return [(target) => (port === "" || port === target.port) && isHost(target)];
-}
-
-/** `example.com` is that name and names below it; `.example.com` and `*.example.com` only those. */
-function inDomain(name: string): Exemption {
+  const address = name.includes("/") ? undefined : networkOf(name);
   const [, start = "", rest = ""] = /^(\*?\.)?(.*)$/.exec(name) ?? [];
   const domain = domainToASCII(rest) || rest;
-  return ({ host }) =>
-    isIP(host) === 0 && (host.endsWith(`.${domain}`) || (start === "" && host === domain));
+  const isHost = (host: string): boolean =>
+    address === undefined
+      ? isIP(host) === 0 && (host.endsWith(`.${domain}`) || (start === "" && host === domain))
+      : isIn(address, host);
+  return [(target) => (port === "" || port === target.port) && isHost(target.host)];
 }
 
-function inNetwork(address: string): Exemption {
+/** The network of an address, or of one in the notation of CIDR, such as `10.0.0.0/8`. */
+function networkOf(text: string): BlockList | undefined {
+  const [, address = "", bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const [family, most] = isIP(address) === 6 ? (["ipv6", 128] as const) : (["ipv4", 32] as const);
+  if (isIP(address) === 0 || Number(bits ?? 0) > most) return undefined;
   const list = new BlockList();
-  list.addAddress(address, isIP(address) === 6 ? "ipv6" : "ipv4");
-  return ({ host }) => isIn(list, host);
-}
-
-/** The network of an entry in the notation of CIDR, such as `10.0.0.0/8`. */
-function networkOf(entry: string): BlockList | undefined {
-  const [, address = "", bits = ""] = /^([^/]+)\/(\d{1,3})$/.exec(entry) ?? [];
-  const family = isIP(address);
-  if (family === 0 || Number(bits) > (family === 6 ? 128 : 32)) return undefined;
-  const list = new BlockList();
-  list.addSubnet(address, Number(bits), family === 6 ? "ipv6" : "ipv4");
+  list.addSubnet(address, Number(bits ?? most), family);
   return list;
 }
 

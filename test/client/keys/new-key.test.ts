@@ -183,6 +183,13 @@ test("the kubeconfig reaches the server as the context does, as the key", () => 
   });
 });
 
+test("the kubeconfig of a key has no login of its maker at the proxy", () => {
+  const own = { ...choice, proxyUrl: "http://me:canary@proxy.example.com:3128" };
+  const text = newKeyText("kubeconfig", key, clusterInfo(own));
+  expect(text).toContain("proxy-url: http://proxy.example.com:3128\n");
+  expect(text).not.toContain("canary");
+});
+
 test.each([
   [choice.server, "LATCHKEY_SERVER=https://example.com/kubernetes/management"],
   ["https://example.com/a;b c", "LATCHKEY_SERVER='https://example.com/a;b c'"],

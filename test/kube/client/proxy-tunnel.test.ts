@@ -55,7 +55,10 @@ async function startBehind(kind: Kind) {
     response.end("{}");
   });
   const proxy = await proxies[kind]({ [name]: front.url });
-  closing.push(front.stop, () => proxy.stop());
+  closing.push(
+    () => front.stop(),
+    () => proxy.stop(),
+  );
   return { paths, proxy, address: withLogin(proxy) };
 }
 
@@ -178,7 +181,10 @@ test.each(["an HTTP proxy", "a SOCKS5 proxy"] as const)(
   async (kind) => {
     const front = await startHttpsFront((_request, response: ServerResponse) => response.end("{}"));
     const proxy = await proxies[kind]({ "localhost:443": front.url });
-    closing.push(front.stop, () => proxy.stop());
+    closing.push(
+      () => front.stop(),
+      () => proxy.stop(),
+    );
     const credentials = await credentialsBehind(proxy.url, "https://localhost");
     expect(await ways["a document"](credentials)).toBe("{}");
     expect(proxy.asked).toEqual(["localhost:443"]);
@@ -202,12 +208,37 @@ test.each([
 test("TLS is with the server itself: a proxy that answers in its place is refused", async () => {
   const front = await startHttpsFront((_request, response: ServerResponse) => response.end("{}"));
   const proxy = await startConnectProxy({ [name]: front.url });
-  closing.push(front.stop, () => proxy.stop());
+  closing.push(
+    () => front.stop(),
+    () => proxy.stop(),
+  );
   const credentials = await credentialsBehind(proxy.url);
   const { ca: _ca, ...tls } = credentials.tls;
   await expect(ways["a request"]({ ...credentials, tls })).rejects.toMatchObject({
     message: expect.stringMatching(/: (UNABLE_TO_VERIFY_LEAF|SELF_SIGNED|UNABLE_TO_GET)/),
   });
+});
+
+test("a tunnel ends with the connection that was to go through it", async () => {
+  const ended = Promise.withResolvers<void>();
+  // The server behind the proxy never says anything.
+  const address = await startPeer("http", (socket) => {
+    socket.once("data", () => void socket.write("HTTP/1.1 200 OK\r\n\r\n"));
+    socket.once("close", () => ended.resolve());
+  });
+  const { tls, proxy } = await credentialsBehind(address);
+  const document = new HttpsDocument({
+    url: `https://${name}/`,
+    ca: tls.ca,
+    mostBytes: 1_000,
+    timeoutMs: 30_000,
+    connectTimeoutMs: 300,
+    clock,
+    proxyOf: () => proxy,
+  });
+  closing.push(() => document.close());
+  await expect(document.fetch()).rejects.toThrow("UND_ERR_CONNECT_TIMEOUT");
+  await ended.promise;
 });
 
 test("the certificate of an https proxy is verified, whatever the server's may be", async () => {

@@ -127,6 +127,10 @@ describe("an error response", () => {
     });
   });
 
+  test("has no explanation if the server gives an empty one", () => {
+    expect(refused({ status: 503, body: { message: "" } }).explanation).toBe("no explanation");
+  });
+
   test.for<[string, ApiRequest["method"], string]>([
     [
       "of a write of the whole object has its message without secrets",

@@ -265,3 +265,55 @@ describe("an error names the file, the cause and the fix for", () => {
     );
   });
 });
+
+describe("the proxy of the server", () => {
+  const proxy = "http://me:canary@proxy.example.com:3128";
+  const read = async (cluster: object, env: Readonly<Record<string, string>> = {}) => {
+    const source = { kubeconfig: kubeconfig({ cluster: { ...cluster } }), env };
+    const { proxy: found } = await loadCredentials(source, new TestClock());
+    return found;
+  };
+
+  test.each<[string, object, Readonly<Record<string, string>>, string | undefined]>([
+    ["none", {}, {}, undefined],
+    ["that of the variables", {}, { HTTPS_PROXY: "http://env:1" }, "env"],
+    ["none in NO_PROXY", {}, { HTTPS_PROXY: "http://env:1", NO_PROXY: ".com" }, undefined],
+    [
+      "that of the kubeconfig first",
+      { "proxy-url": proxy },
+      { HTTPS_PROXY: "http://env:1" },
+      "proxy.example.com",
+    ],
+    [
+      "that of the kubeconfig, whatever NO_PROXY says",
+      { "proxy-url": proxy },
+      { NO_PROXY: "*" },
+      "proxy.example.com",
+    ],
+    [
+      "that of the kubeconfig, for the machine itself",
+      { server: "http://localhost:8001", "insecure-skip-tls-verify": true, "proxy-url": proxy },
+      {},
+      "proxy.example.com",
+    ],
+    ["an empty one is unset", { "proxy-url": "" }, { HTTPS_PROXY: "http://env:1" }, "env"],
+  ])("is %s", async (_rule, cluster, env, host) => {
+    expect((await read(cluster, env))?.host).toBe(host);
+  });
+
+  test("may have a certificate of the cluster's CA, if the kubeconfig names it", async () => {
+    const ca = { "certificate-authority-data": base64("PEM") };
+    expect(await read({ ...ca, "proxy-url": proxy })).toMatchObject({ ca: "PEM" });
+    expect(await read(ca, { HTTPS_PROXY: "https://env" })).not.toHaveProperty("ca");
+  });
+
+  test("stops with the field or the variable, and without the login", async () => {
+    const failed = async (...args: Parameters<typeof read>) =>
+      read(...args).then(String, (error: Error) => error.message);
+    const url = await failed({ "proxy-url": "ftp://me:canary@proxy" });
+    expect(url).toMatch(/^kubeconfig ".*" has a proxy-url that has the scheme "ftp", which is not/);
+    const variable = await failed({}, { https_proxy: "ftp://me:canary@proxy" });
+    expect(variable).toMatch(/^https_proxy has the scheme "ftp", which is not supported; use http/);
+    expect(url + variable).not.toContain("canary");
+  });
+});

@@ -50,7 +50,7 @@ describe("a kubeconfig of another cluster", () => {
   const own = join(directory, "own-token");
   writeFileSync(own, "own");
   /** Writes a kubeconfig with these fields of its cluster and its user, and reads it. */
-  const read = (cluster: object, user: object) => {
+  const read = (cluster: object, user: object, env: Readonly<Record<string, string>> = {}) => {
     const path = join(directory, "foreign");
     const content = {
       "current-context": "a",
@@ -59,7 +59,7 @@ describe("a kubeconfig of another cluster", () => {
       users: [{ name: "a", user }],
     };
     writeFileSync(path, JSON.stringify(content));
-    return foreignCredentials({ kubeconfig: path, env: {} }, new TestClock());
+    return foreignCredentials({ kubeconfig: path, env }, new TestClock());
   };
 
   test("has its credential and certificates in it", async () => {
@@ -68,6 +68,18 @@ describe("a kubeconfig of another cluster", () => {
     expect(await authorization()).toBe("Bearer one");
     const certificate = { "client-certificate-data": data, "client-key-data": data };
     expect((await read({}, certificate)).tls).toMatchObject({ cert: "PEM", key: "PEM" });
+  });
+
+  test("is reached through the proxy of the process, and names none", async () => {
+    const env = { HTTPS_PROXY: "http://proxy:3128", NO_PROXY: "10.0.0.0/8" };
+    expect((await read({}, { token: "one" }, env)).proxy).toMatchObject({ host: "proxy" });
+    const near = { server: "https://10.0.0.1" };
+    expect((await read(near, { token: "one" }, env)).proxy).toBeUndefined();
+    const refused = read({ "proxy-url": "http://me:canary@proxy" }, { token: "one" }, env);
+    await expect(refused).rejects.toThrow(
+      /foreign" has a proxy-url, which is not used; remove it and set HTTPS_PROXY/,
+    );
+    await expect(refused).rejects.not.toThrow(/canary/);
   });
 
   test.each<[string, object, object]>([
