@@ -10,22 +10,29 @@ import {
   newSource,
   startAgentFixture,
 } from "../support/agent-fixture.ts";
+import { findOrBuildControlPlane } from "../support/binaries.ts";
 import { type ConnectProxy, startConnectProxy } from "../support/connect-proxy.ts";
 import { connectedKubeconfig, prepareConnectedCluster } from "../support/connected-cluster.ts";
-import { post } from "../support/cluster-connection.ts";
+import { arranging, connect, patchTypes, post } from "../support/cluster-connection.ts";
+import { type StartedControlPlane, startControlPlane } from "../support/control-plane.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import { eventually } from "../support/eventually.ts";
+import { type FakeKubelet, kubeletModule, startFakeKubelet } from "../support/fake-kubelet.ts";
 import { gatewayCa } from "../support/gateway-address.ts";
 import { askGateway, openGatewayUpgrade } from "../support/gateway-request.ts";
+import { buildModule } from "../support/go-module.ts";
 import { applyGateway } from "../support/install.ts";
 import { writePrivately } from "../support/kubeconfig.ts";
 import { makeRoot, postKey } from "../support/latchkey-objects.ts";
 import type { GatewayProcess, LatchkeyProcess } from "../support/latchkey-process.ts";
+import { runningPodRequests } from "../support/pod-requests.ts";
 import { unique } from "../support/policy-request.ts";
+import { isMissing, type Missing, orMissing } from "../support/prepared.ts";
+import { skippedWithout } from "../support/skipped.ts";
 import { startSocksProxy } from "../support/socks-proxy.ts";
 
 /** Names that no DNS has: only the proxies know the way to the clusters. */
-const names = { central: "central.example:6443", east: "east.example:6443" };
+const names = { central: "central.example:6443", west: "west.example:6443" };
 const login = "me:can@ry";
 /** The certificate of kube-apiserver is for this name, among others. */
 const within = { "tls-server-name": "kubernetes" };
@@ -48,6 +55,9 @@ function expectPlain(process: LatchkeyProcess): void {
   });
   expect(reasons.filter((reason) => reason !== undefined && /^$|: *$/.test(reason))).toEqual([]);
 }
+
+const report = (line: string) => void process.stderr.write(`connected cluster: ${line}\n`);
+const program = await orMissing(buildModule(kubeletModule, { report }));
 
 describe.skipIf(!hasDedicatedClusters)("behind a proxy", () => {
   let fixture: AgentFixture;
@@ -137,6 +147,9 @@ describe.skipIf(!hasDedicatedClusters)("behind a proxy", () => {
 
   describe("the gateway", () => {
     const key = randomBytes(24).toString("base64url");
+    const pod = { namespace: "default", name: "proxied" };
+    let kubelet: FakeKubelet | Missing;
+    let west: StartedControlPlane;
     let socks: ConnectProxy;
     let gateway: GatewayProcess;
     let server: { readonly url: string; readonly certificateAuthority: string };
@@ -144,16 +157,30 @@ describe.skipIf(!hasDedicatedClusters)("behind a proxy", () => {
     const ask = () => askGateway({ key, path, server });
 
     beforeAll(async () => {
-      const { central, east } = fixture;
+      const { central } = fixture;
       const management = central.controlPlane;
-      socks = await startSocksProxy({ [names.east]: east.controlPlane.url }, login);
+      kubelet = isMissing(program) ? program : await startFakeKubelet(report);
+      west = await startControlPlane(await findOrBuildControlPlane(report), {
+        extraApiServerFlags: isMissing(kubelet) ? [] : kubelet.apiServerFlags,
+      });
+      const connection = await connect(west.adminKubeconfig);
+      const arrange = arranging(connection);
+      socks = await startSocksProxy({ [names.west]: west.url }, login);
       await applyGateway(management);
       await central.arrange(makeRoot);
-      await east.arrange(makeRoot);
+      await arrange(makeRoot);
+      if (!isMissing(kubelet)) {
+        const requests = runningPodRequests(pod, { name: "node", kubeletPort: kubelet.port });
+        await arrange(requests.node);
+        // The controller manager creates the default service account of a namespace.
+        await eventually(() => arrange(requests.pod), { what: "a pod to be admitted" });
+        await arrange({ ...requests.status, type: patchTypes.merge });
+      }
+      await connection.pool.destroy();
       await central.arrange(postKey("proxied", { user: "root", key }));
-      const access = await prepareConnectedCluster(east.controlPlane, 1);
+      const access = await prepareConnectedCluster(west, 1);
       const config = connectedKubeconfig(
-        { ...access, url: `https://${names.east}` },
+        { ...access, url: `https://${names.west}` },
         { cluster: within },
       );
       await central.arrange(
@@ -168,40 +195,46 @@ describe.skipIf(!hasDedicatedClusters)("behind a proxy", () => {
       const isConnected = async () => (await ask()).status === 200;
       await eventually(isConnected, { what: "the cluster behind the proxy", within: 60_000 });
     });
-    afterAll(() => socks?.stop());
+    afterAll(async () => {
+      await socks?.stop();
+      await west?.stop();
+      if (kubelet !== undefined && !isMissing(kubelet)) await kubelet.stop();
+    });
 
     it("reaches a connected cluster", async () => {
       expect(JSON.parse((await ask()).text)).toMatchObject({ kind: "ConfigMapList" });
-      expect(new Set(socks.asked)).toEqual(new Set([names.east]));
+      expect(new Set(socks.asked)).toEqual(new Set([names.west]));
     });
 
-    /** A watch over a WebSocket, as kube-apiserver serves it. */
-    const watch = () =>
+    /** A command in a pod, over a WebSocket, as kubectl sends it. */
+    const exec = () =>
       openGatewayUpgrade(
         {
           key,
           server,
-          path: `${path}?watch=1`,
+          path:
+            `/kubernetes/cluster/west/api/v1/namespaces/${pod.namespace}/pods/${pod.name}` +
+            "/exec?command=echo&command=arrived&stdout=true",
           headers: {
-            origin: "https://localhost",
             "sec-websocket-key": randomBytes(16).toString("base64"),
             "sec-websocket-version": "13",
+            "sec-websocket-protocol": "v5.channel.k8s.io",
           },
         },
         "websocket",
       );
 
-    it("forwards an upgrade, byte for byte", async () => {
-      const upgrade = watch();
+    it("runs a command in a pod there", skippedWithout(program), async () => {
+      const upgrade = exec();
       expect(await upgrade.opened).toBe(101);
-      const hasEvent = async () => upgrade.text().includes("kube-root-ca.crt");
-      await eventually(hasEvent, { what: "an event in a frame", within: 30_000 });
+      const hasOutput = async () => upgrade.text().includes("arrived");
+      await eventually(hasOutput, { what: "the output of the command", within: 30_000 });
       upgrade.close();
     });
 
     it("says that the proxy lets nothing through, and in its log what it answers", async () => {
       socks.refuse(2);
-      const upgrade = watch();
+      const upgrade = exec();
       expect(await upgrade.opened).toBe(502);
       upgrade.close();
       // Connections are kept for 5 s.

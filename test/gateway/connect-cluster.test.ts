@@ -228,6 +228,21 @@ test("a cluster that does not answer is not reachable after 10 s", async () => {
   expect(await answered).toBe(false);
 });
 
+test("the log says why a cluster is not reachable, once until that changes", async () => {
+  const { connect, lines } = gateway();
+  let status: number | undefined;
+  const { cluster } = await connect(({ answer }) => {
+    if (status === undefined) return void answer.destroy();
+    answer.statusCode = status;
+    answer.end("{}");
+  });
+  for (status of [401, 401, 200, 401, 503, undefined, undefined]) await cluster.isReachable();
+  const said = lines.filter(({ message }) => message === "connected cluster cannot be reached");
+  expect(said.map(({ fields }) => fields["why"])).toEqual([
+    ...["status 401", "status 401", "status 503", "GET /version: UND_ERR_SOCKET"],
+  ]);
+});
+
 /** A clock that goes on by a millisecond whenever it is read, while it is slow. */
 class SlowClock extends TestClock {
   isSlow = false;

@@ -105,6 +105,7 @@ describe("a forwarded answer", () => {
 
   it.each([
     ["unreachable", 502],
+    ["proxy", 502],
     ["timeout", 504],
     ["busy", 503],
     ["no-credential", 502],

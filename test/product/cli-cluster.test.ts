@@ -1,8 +1,12 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { load, loadAll } from "js-yaml";
 import { describe, expect, inject, it } from "vitest";
 import { listAt, recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
+import { startConnectProxy } from "../support/connect-proxy.ts";
 import { askWith, worksAs } from "../support/key-request.ts";
 import { eventually } from "../support/eventually.ts";
+import { writePrivately } from "../support/kubeconfig.ts";
 import { kubectl } from "../support/kubectl.ts";
 import { allow, api, type Ask, request, unique } from "../support/policy-request.ts";
 import { reportProblems } from "../support/report-shape.ts";
@@ -74,6 +78,33 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey cluster", () => {
     );
     expect(listAt(reports, "items")).toHaveLength(16);
     expect(await keysOf(name)).toEqual([namespaceOf(name)]);
+  });
+
+  it("connect uses the proxy of the context, and gives the agent none", async () => {
+    const { directory, url, adminKubeconfig } = inject("controlPlane");
+    const proxy = await startConnectProxy({ [new URL(url).host]: url }, { login: "me:canary" });
+    const config: unknown = JSON.parse(readFileSync(adminKubeconfig, "utf8"));
+    const [entry] = listAt(config, "clusters");
+    const settings = {
+      ...recordAt(entry, "cluster"),
+      "proxy-url": proxy.url.replace("://", "://me:canary@"),
+    };
+    const kubeconfig = join(directory, `${unique("proxied")}.kubeconfig`);
+    const clusters = [{ name: stringAt(entry, "name"), cluster: settings }];
+    writePrivately(kubeconfig, JSON.stringify({ ...recordAt({ config }, "config"), clusters }));
+    try {
+      const { code, stdout, stderr } = await cluster(["connect", unique("far"), "--projects=*"], {
+        kubeconfig,
+      });
+      expect([code, proxy.asked.length > 0, stderr.includes("canary")]).toEqual([0, true, false]);
+      const [central] = listAt(kubeconfigIn(stdout), "clusters");
+      expect(recordAt(central, "cluster")).toEqual({
+        server: url,
+        "certificate-authority-data": expect.any(String),
+      });
+    } finally {
+      await proxy.stop();
+    }
   });
 
   it("the key reads the outbox and writes its reports, and nothing else", async () => {
