@@ -229,7 +229,7 @@ test("a tunnel ends with the connection that was to go through it", async () => 
   const { tls, proxy } = await credentialsBehind(address);
   const document = new HttpsDocument({
     url: `https://${name}/`,
-    ca: tls.ca,
+    ca: () => tls.ca,
     mostBytes: 1_000,
     timeoutMs: 30_000,
     connectTimeoutMs: 300,
