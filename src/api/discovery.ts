@@ -35,6 +35,18 @@ export function parseGroupDiscovery(raw: unknown): readonly ServedResource[] | u
   });
 }
 
+/**
+ * The API groups that are registered with a server that does not answer: kube-apiserver lists them
+ * with a version of freshness Stale, and without resources if the server never answered.
+ */
+export function staleGroups(raw: unknown): readonly string[] {
+  return listAt(raw, "items").flatMap((item) => {
+    const versions = listAt(item, "versions");
+    const isStale = versions.some((version) => stringAt(version, "freshness") === "Stale");
+    return isStale ? (stringAt(recordAt(item, "metadata"), "name") ?? []) : [];
+  });
+}
+
 function served(
   raw: unknown,
   { group, version }: Pick<ServedResource, "group" | "version">,

@@ -15,8 +15,8 @@ import {
 } from "../domain/scope/authorization-only.ts";
 import type { ScopeRoles } from "../domain/scope/scope-roles.ts";
 import type { RequestLocation, ScopedRequest } from "../domain/scope/scoped-request.ts";
-import type { Discovery } from "../kube/client/discovery.ts";
-import { isKubeError } from "../kube/client/kube-error.ts";
+import { type Discovery, groupUnavailable } from "../kube/client/discovery.ts";
+import { isKubeError, type KubeError } from "../kube/client/kube-error.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { AccessKeyCache } from "./access-key-cache.ts";
 import type { RequestLocations } from "./request-locations.ts";
@@ -28,7 +28,15 @@ export type NotReady = { readonly kind: "not-ready"; readonly reason: string };
 export const notSyncedMessage = "access key cache not synced; retry";
 
 const notSynced: NotReady = { kind: "not-ready", reason: notSyncedMessage };
-const notDiscovered: NotReady = { kind: "not-ready", reason: "API discovery failed; retry" };
+
+/** Why nothing is decided about a resource that discovery does not know, by the error if any. */
+export function notDiscovered(error?: KubeError): NotReady {
+  const isKnownGroup = error?.reason === groupUnavailable;
+  return {
+    kind: "not-ready",
+    reason: isKnownGroup ? error.explanation : "API discovery failed; retry",
+  };
+}
 
 /** Looks up resources, with and without waiting for a refresh. */
 type ResourceLookup = Pick<Discovery, "known" | "find">;
@@ -100,7 +108,7 @@ export async function authorizeKey(
     return accessKeys.isFresh() ? decisionOf(accessKeys.byId(keyId), found, deps) : notSynced;
   } catch (error) {
     if (!isKubeError(error)) throw error;
-    return notDiscovered;
+    return notDiscovered(error);
   }
 }
 
@@ -118,7 +126,7 @@ export function authorizeNow(
   // Without a scope, the resource decides nothing; a promise is not started in any case.
   const scoped = requestOf(request, deps, false);
   return scoped instanceof Promise
-    ? notDiscovered
+    ? notDiscovered()
     : decisionOf(accessKeys.byId(keyId), scoped, deps);
 }
 
@@ -192,7 +200,7 @@ export async function authorizeToken(
     return withLabels(verdict, scopes, locations);
   } catch (error) {
     if (!isKubeError(error)) throw error;
-    return notDiscovered;
+    return notDiscovered(error);
   }
 }
 

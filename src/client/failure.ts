@@ -57,6 +57,7 @@ export function sentenceOf(error: unknown): string {
 function kubeSentence(error: KubeError): string {
   switch (error.code) {
     case "Network":
+      if (error.status !== 0) return error.explanation;
       return (
         tlsFailure(error.explanation) ?? `the API server does not answer: ${error.explanation}`
       );

@@ -12,6 +12,7 @@ import {
   readTarget,
   type RequestTarget,
   type Routes,
+  unservedText,
   type Upstream,
 } from "../domain/gateway/request-target.ts";
 import type { Sharer } from "../runtime/fair-shares.ts";
@@ -76,8 +77,7 @@ export async function identifyRequest(
   if (forbidden !== undefined) return forbidden;
   const { request, target } = understood;
   const { upstream } = target;
-  if (upstream === undefined)
-    return refusal(404, "not-found", "the gateway serves nothing at this path");
+  if (upstream === undefined) return refusal(404, "not-found", unservedText(target.path, routes));
   return {
     kind: "identified",
     method: checked.method,

@@ -10,6 +10,7 @@ import type { RequestLocation } from "../domain/scope/scoped-request.ts";
 import { createClient } from "../kube/client/client.ts";
 import { createDiscovery } from "../kube/client/discovery.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
+import { serverVersion } from "../kube/client/server-version.ts";
 import { createTransport, type RoundTripper } from "../kube/client/transport.ts";
 import type { Credentials } from "../kube/credentials/credentials.ts";
 import type { ProxyOf } from "../kube/credentials/proxies.ts";
@@ -138,10 +139,10 @@ function reachability(transport: RoundTripper, warn: Logger["warn"]): () => Prom
 /** A 403 is an answer to an accepted credential: clusters may restrict who reads their version. */
 async function problemOf(transport: RoundTripper): Promise<string | undefined> {
   try {
-    const { status } = await transport.request({ method: "GET", path: "/version" });
-    return status < 500 && status !== 401 ? undefined : `status ${status}`;
+    await serverVersion(transport);
+    return undefined;
   } catch (error) {
     if (!isKubeError(error)) throw error;
-    return error.message;
+    return isKubeError(error, "Network", "ServerError", "Unauthorized") ? error.message : undefined;
   }
 }

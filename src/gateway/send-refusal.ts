@@ -1,4 +1,9 @@
-import { type Refusal, type RefusalCause, statusObject } from "../domain/gateway/refusal.ts";
+import {
+  discoveryWarning,
+  type Refusal,
+  type RefusalCause,
+  statusObject,
+} from "../domain/gateway/refusal.ts";
 import type { Timers } from "../runtime/clock.ts";
 import type { Exchange, UpgradeExchange } from "../runtime/exchange.ts";
 import { closeAnswered, headText } from "./upgrade-answer.ts";
@@ -14,7 +19,8 @@ export function sendRefusal(exchange: Exchange, refused: Refusal): void {
   if (exchange.hasResponded) return exchange.abort();
   const body = Buffer.from(`${JSON.stringify(statusObject(refused))}\n`);
   if (ambiguousCauses.includes(refused.cause)) exchange.closeAfterResponse();
-  exchange.respond(refused.status, [...refusalHeaders(refused, body.length)]);
+  const warning = Object.entries(discoveryWarning(exchange.head.target, refused)).flat();
+  exchange.respond(refused.status, [...refusalHeaders(refused, body.length), ...warning]);
   if (exchange.head.method !== "HEAD") exchange.write(body);
   exchange.end();
 }

@@ -1,6 +1,7 @@
 import type { ReviewedRequest } from "../api/access-review.ts";
 import { extras } from "../api/names.ts";
 import {
+  notDiscovered,
   scopedRequest,
   type ScopedRequestDeps,
   revocationOf,
@@ -118,7 +119,7 @@ function tokenCredential(
         return ended() ?? judge(token, scoped, { deps, destination });
       } catch (error) {
         if (!isKubeError(error)) throw error;
-        return { kind: "not-ready", reason: "API discovery failed; retry" };
+        return notDiscovered(error);
       }
     },
     authorizeNow(request, destination) {
@@ -126,7 +127,7 @@ function tokenCredential(
       if (denied !== undefined) return denied;
       const scoped = scoping(request, destination, { isScoped: false });
       return scoped instanceof Promise
-        ? { kind: "not-ready", reason: "API discovery failed; retry" }
+        ? notDiscovered()
         : judge(token, scoped, { deps, destination });
     },
     endsAt: () => token.expiresAt,

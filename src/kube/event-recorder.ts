@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { keyOf, type Manifest } from "../api/object.ts";
 import type { Event } from "../api/event.ts";
 import { apiVersionOf, resources } from "../api/resources.ts";
+import { withoutMiddle } from "../api/text-end.ts";
 import type { Wire } from "../api/wire.ts";
 
 import type { Clock } from "../runtime/clock.ts";
@@ -95,7 +96,7 @@ export class EventRecorder {
         kind: resource.kind,
         ...referenceTo(subject),
       },
-      note: cut(note, longest.note),
+      note: cut(withoutMiddle(note, longest.note), longest.note),
     } satisfies Wire<"Event">;
   }
 }

@@ -24,6 +24,7 @@ import {
   type PlanReport,
   planText,
 } from "./plan-report.ts";
+import { keptDataItems } from "./kept-data.ts";
 import { clusterChanges } from "./plan-clusters.ts";
 import { type ChangedSecret, plannedAccess, readRoles } from "./plan-roles.ts";
 import {
@@ -119,6 +120,9 @@ async function filePlan(
   );
   const notes = [
     ...sources.flatMap((source) => sourceNotes(source, { objects: after, live }, flags)),
+    ...applied.flatMap(({ kind, ref, object }) =>
+      kind === resources.sharedSecrets.kind ? keptDataItems(ref, object) : [],
+    ),
     ...offers.found.notes,
     ...skipped.map((object) =>
       plainItem(

@@ -16,6 +16,7 @@ import {
 import { syncIndexes, type SyncObjects, syncObjectsOf } from "../../domain/sync/sync-objects.ts";
 import { fitsAny } from "../../domain/sync/sync-options.ts";
 import { emptyProjectItems, isAtTarget, sourceItem } from "../../domain/sync/sync-report.ts";
+import { keptDataItems } from "./kept-data.ts";
 import type { LiveSync } from "./sync-objects.ts";
 import { reportedItem, targetItemFor } from "./why-secret.ts";
 
@@ -35,6 +36,7 @@ export function sharedSecretItems(
     ...explainAccess(source.secret, prefixes),
     ...syncItems(source, live),
     ...unremovedItems(source),
+    ...keptDataItems(source.secret.metadata, raw),
   ];
   const isExplained = found.some(({ state }) => state === "problem");
   return [...found, ...(isExplained ? [] : reportedItems(raw, source, live))];

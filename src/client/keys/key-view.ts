@@ -9,6 +9,7 @@ import {
   stringMapAt,
 } from "../../api/parse.ts";
 import { boundSubjectOf } from "../../domain/access-key/key-digest.ts";
+import { unscopedText } from "../../domain/access-key/unscoped-key.ts";
 import { instantOf, lifetimeStart } from "../../domain/lifetime.ts";
 import type { OwnColumns } from "../objects/listing.ts";
 import type { Described } from "../objects/object-actions.ts";
@@ -25,10 +26,21 @@ export const keyColumns: OwnColumns = {
     return [
       boundSubjectOf(terms) ?? "",
       stringMapAt(metadata, "annotations")[annotations.requester] ?? "",
-      scopeText(terms.scope),
+      scopeText(terms.scope, unscopedOf(object)),
     ];
   },
 };
+
+/** What a key or a token without a scope may do. */
+export function unscopedOf(object: unknown): string {
+  const given = stringMapAt(recordAt(object, "metadata"), "annotations");
+  const terms = parseOwnedAccessKeySpec(recordAt(object, "spec"));
+  const requester = given[annotations.requester];
+  const isToken = boundSubjectOf(terms) === undefined && requester !== undefined;
+  return unscopedText(isToken ? { user: requester } : terms, {
+    hasParent: given[annotations.requesterKeyId] !== undefined,
+  });
+}
 
 /** The lines of `keys describe`. */
 export function keyLines(object: unknown): Described {
@@ -54,7 +66,8 @@ export function requestLines(object: unknown, since = "after its creation"): Des
   const metadata = recordAt(object, "metadata");
   const spec = recordAt(object, "spec");
   const ttl = numberAt(spec, "ttl") ?? 0;
-  const scope = "scope" in spec ? JSON.stringify(spec["scope"]) : "none, so it is not narrowed";
+  const isScoped = parseOwnedAccessKeySpec(spec).scope !== "none";
+  const scope = isScoped ? JSON.stringify(spec["scope"]) : unscopedOf(object);
   return [
     ["Requester", stringMapAt(metadata, "annotations")[annotations.requester]],
     ["Scope", scope],

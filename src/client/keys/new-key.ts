@@ -18,7 +18,7 @@ import { jsonText, yamlText } from "../output.ts";
 import { createPrivateFile, type PrivateFile } from "../private-files.ts";
 import { waitUntil } from "../progress.ts";
 import { dotenvText } from "../secrets/values.ts";
-import { keyEnd } from "./key-view.ts";
+import { keyEnd, unscopedOf } from "./key-view.ts";
 import { tryKey } from "./try-key.ts";
 
 /** Where a new key is printed, and the connection with which it is tried. */
@@ -195,6 +195,8 @@ function sayState(
       : `OwnedAccessKey "${name}": ${ready.reason}, ${ready.message}`,
   );
   terminal.say(`OwnedAccessKey "${name}" ${keyEnd(spec, object)}`);
+  if (parseOwnedAccessKeySpec(spec).scope === "none")
+    terminal.say(`OwnedAccessKey "${name}" has ${unscopedOf(object ?? { spec })}`);
   return ready?.status === "False" ? exitCodes.unhealthy.code : exitCodes.done.code;
 }
 

@@ -84,9 +84,12 @@ export function scopeOf({
 
 const mostWords = 3;
 
-/** A scope in the words of its flags, in the width of a column. */
-export function scopeText(scope: ScopeLimit): string {
-  if (scope === "none") return "not limited";
+/**
+ * A scope in the words of its flags, in the width of a column; `unscoped` is what a key without one
+ * may do.
+ */
+export function scopeText(scope: ScopeLimit, unscoped: string): string {
+  if (scope === "none") return unscoped;
   if (scope === "unreadable") return "invalid";
   const words = [
     ...scope.roles.map(({ role }) => `role=${role}`),

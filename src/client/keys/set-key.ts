@@ -5,7 +5,7 @@ import { UsageError } from "../../runtime/config-values.ts";
 import type { Action, Flags } from "../cli.ts";
 import { patchAsRead } from "../objects/patch-as-read.ts";
 import { textsOf } from "../objects/text-options.ts";
-import { keyEnd } from "./key-view.ts";
+import { keyEnd, unscopedOf } from "./key-view.ts";
 import { scopeOf, scopeText } from "./scope-options.ts";
 
 const resource = resources.ownedAccessKeys;
@@ -25,9 +25,7 @@ export const setKey: Action<"keysSet"> = async ({ flags, args: [name = ""] }, cl
   if (texts.length > 0) say(`has another ${texts.join(" and ")}`);
   if ("ttl" in change) say(keyEnd(after, undefined));
   if ("scope" in change)
-    say(
-      `has another scope: ${shownScope(after)}, instead of ${shownScope(recordAt(before, "spec"))}`,
-    );
+    say(`has another scope: ${shownScope(stored)}, instead of ${shownScope(before)}`);
 };
 
 /** The fields of a spec that flags set; null removes one. */
@@ -57,6 +55,7 @@ function scopePatch({ scope }: SpecChange, before: SpecChange): SpecChange {
   return { scope: { ...Object.fromEntries(former), ...recordAt({ scope }, "scope") } };
 }
 
-function shownScope(spec: SpecChange): string {
-  return scopeText(parseOwnedAccessKeySpec(spec).scope);
+function shownScope(object: unknown): string {
+  const { scope } = parseOwnedAccessKeySpec(recordAt(object, "spec"));
+  return scopeText(scope, unscopedOf(object));
 }

@@ -24,6 +24,37 @@ export function applierWarnings(object: unknown, keys: readonly string[]): reado
   });
 }
 
+/** Data keys that an object keeps although a field manager applies it without them. */
+export interface KeptKeys {
+  readonly keys: readonly string[];
+  /** Who set them. */
+  readonly setBy: string;
+  readonly appliedBy: string;
+}
+
+/**
+ * The data keys of a SharedSecret that nobody applies, while another manager applies the object: an
+ * apply removes a field only if no other manager has set it (Kubernetes, Server-Side Apply, "Field
+ * management"). Keys that this client set are meant to be in no file.
+ */
+export function keptDataKeys(object: unknown): KeptKeys | undefined {
+  const owners = listAt(recordAt(object, "metadata"), "managedFields").map((entry) => {
+    const fields = recordAt(entry, "fieldsV1");
+    const manager = stringAt(entry, "manager") ?? "";
+    const data = recordAt(recordAt(fields, "f:spec"), "f:data");
+    const isMeant = applies(entry, fields) || manager === cliFieldManager;
+    return { manager, data, isMeant, isApplier: isMeant && manager !== cliFieldManager };
+  });
+  const applier = owners.find(({ isApplier }) => isApplier);
+  const setter = (key: string) => owners.find(({ data }) => `f:${key}` in data);
+  const keys = Object.keys(recordAt(recordAt(object, "spec"), "data")).filter(
+    (key) => !owners.some(({ data, isMeant }) => isMeant && `f:${key}` in data) && setter(key),
+  );
+  return applier === undefined || keys[0] === undefined
+    ? undefined
+    : { keys, setBy: setter(keys[0])?.manager ?? "", appliedBy: applier.manager };
+}
+
 /** Server-side apply, or client-side apply, which keeps an annotation. */
 function applies(entry: unknown, fields: unknown): boolean {
   const annotations = recordAt(recordAt(fields, "f:metadata"), "f:annotations");

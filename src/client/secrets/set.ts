@@ -87,7 +87,7 @@ async function givenValues(
   const values = new Map<string, Buffer>();
   for (const path of flags.fromEnvFile) {
     const bytes = readFileBytes({ option: "--from-env-file", path });
-    for (const [key, value] of parseEnvFile(bytes, `--from-env-file: "${path}"`))
+    for (const [key, value] of parseEnvFile(bytes, `--from-env-file: "${path}"`, terminal.say))
       values.set(checkedKey(key, "--from-env-file"), Buffer.from(value, "utf8"));
   }
   for (const assignment of assignments)

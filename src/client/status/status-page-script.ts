@@ -102,11 +102,12 @@ function sourceRow(source) {
 }
 
 function lifetimeRow(found) {
-  const { state, reason, message, endsIn } = found;
+  const { state, reason, message, endsIn, unscoped } = found;
   const end = endsIn === undefined || endsIn < 0 ? "" : "ends in " + span(endsIn);
   const row = element("li", "row", named(found),
     element("span", "count", end), stateBadge(found));
   if (state !== "ok" && reason !== "Expiring") row.append(element("p", "text", message));
+  if (unscoped) row.append(element("p", "text", unscoped));
   return row;
 }
 

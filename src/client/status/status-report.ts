@@ -1,5 +1,6 @@
 import { annotations } from "../../api/names.ts";
 import { keyOf, type Metadata } from "../../api/object.ts";
+import { parseOwnedAccessKeySpec } from "../../api/owned-access-key.ts";
 import { numberAt, parseConditions, recordAt, stringAt } from "../../api/parse.ts";
 import type { ReportItem, ReportObject } from "../../api/report.ts";
 import { type Resource, resources } from "../../api/resources.ts";
@@ -19,6 +20,7 @@ import { listedClusters, reportedCluster } from "../../domain/outbox/reported-cl
 import { nameOf, placeOf, reportObject, shortened } from "../../domain/report-object.ts";
 import { isPaused } from "../../domain/sync/sync-options.ts";
 import { type ClusterItem, figuresText } from "../cluster/cluster-item.ts";
+import { unscopedOf } from "../keys/key-view.ts";
 import { colorOf } from "../report.ts";
 import { printable } from "../failure.ts";
 import { type Paint, spanText } from "../output.ts";
@@ -57,6 +59,8 @@ export interface LifetimeStatus extends ReportItem {
   readonly expiresAt: string | undefined;
   /** Seconds to the end. */
   readonly endsIn: number | undefined;
+  /** What it may do without a scope; undefined if it has one. */
+  readonly unscoped?: string | undefined;
 }
 
 /** The items of a report for programs. */
@@ -164,12 +168,14 @@ export function lifetimeStatus(
   const end = instantOf(expiresAt);
   const endsIn = end === undefined ? undefined : Math.round((end - now) / 1000);
   const endsSoon = endsIn !== undefined && endsIn > 0 && endsIn <= endsWithin;
+  const isUnscoped = parseOwnedAccessKeySpec(recordAt(raw, "spec")).scope === "none";
   return {
     object: { kind, name: stringAt(recordAt(raw, "metadata"), "name") },
     ...displayNameOf(raw),
     ...stateOf(raw, endsSoon),
     expiresAt,
     endsIn,
+    unscoped: isUnscoped ? unscopedOf(raw) : undefined,
   };
 }
 
@@ -264,9 +270,10 @@ const mostLines = 20;
 
 function lifetimeLines(states: readonly LifetimeStatus[], paint: Paint): readonly string[] {
   const lines = states.slice(0, mostLines).map((found) => {
-    const { state, reason, message, endsIn } = found;
+    const { state, reason, message, endsIn, unscoped } = found;
     const end = endsIn === undefined || endsIn < 0 ? "" : `, ends in ${spanText(endsIn)}`;
-    const line = printable(`${titleOf(found)}   ${reason}${end}: ${message}`);
+    const limits = unscoped === undefined ? "" : ` (${unscoped})`;
+    const line = printable(`${titleOf(found)}   ${reason}${end}: ${message}${limits}`);
     return paint(line, state === "problem" ? "bad" : "faint");
   });
   return states.length <= mostLines

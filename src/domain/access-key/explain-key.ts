@@ -10,6 +10,7 @@ import type {
 import { resources } from "../../api/resources.ts";
 import { annotationField, nameOf } from "../report-object.ts";
 import { authenticate } from "./authenticate.ts";
+import { unscopedText } from "./unscoped-key.ts";
 import { bindFix, keyConditions, keyState, type ResolvedKey } from "./key-state.ts";
 
 /**
@@ -23,10 +24,22 @@ export function explainKey(resolved: ResolvedKey, now: number): ReportItem {
   const authentication = authenticate(resolved, now);
   const { message } = keyState(resolved, now);
   if (authentication.kind === "authenticated")
-    return { object, state: "ok", reason: "Active", message, causes: [] };
+    return {
+      object,
+      state: "ok",
+      reason: "Active",
+      message: message + unscopedSentence(resolved),
+      causes: [],
+    };
   const { reason } = authentication;
   const said = reason === "Deleted" ? `${nameOf(object)} is being deleted.` : message;
   return explainReportedKey(resolved, { reason, message: said }, now);
+}
+
+function unscopedSentence({ key, parentKey }: ResolvedKey): string {
+  return key.spec.scope === "none"
+    ? ` It has ${unscopedText(key.spec, { hasParent: parentKey !== undefined })}.`
+    : "";
 }
 
 /**

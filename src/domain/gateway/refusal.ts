@@ -85,3 +85,16 @@ export function statusObject({
     code: status,
   };
 }
+
+/**
+ * The message of a refusal as a header (Kubernetes API concepts, "Warnings"): kubectl prints it. Of
+ * an error that answers its API discovery, it does not read the Status, so that a user would see
+ * `unknown`. None for any other target, where the message would be printed twice, and for a 401.
+ */
+export function discoveryWarning(
+  target: string,
+  { status, message }: Pick<Refusal, "status" | "message">,
+): Readonly<Record<string, string>> {
+  if (status === 401 || !/\/apis?(?:$|\?)/.test(target)) return {};
+  return { warning: `299 - ${JSON.stringify(message.replaceAll(/[^ -~]/g, "?"))}` };
+}

@@ -45,7 +45,7 @@ const single = ["authorization", "host", "content-length", "content-type"] as co
  * and the characters of its target, which is not understood.
  */
 export function checkHead(head: RequestHead): CheckedHead | RefusedHead {
-  if (head.httpVersion === "1.0") return refused(505, "HTTP/1.1 or HTTP/2 is required");
+  if (head.httpVersion === "1.0") return refused(505, oldVersion);
   const method = methods.find((known) => known === head.method);
   if (method === undefined)
     return refused(405, `the method must be one of ${methods.join(", ")}, in capital letters`);
@@ -61,6 +61,11 @@ export function checkHead(head: RequestHead): CheckedHead | RefusedHead {
     return refused(400, "a request for an upgrade must not have a body");
   return { kind: "head", method, framing };
 }
+
+/** What nginx sends to a backend by default, up to version 1.28. */
+const oldVersion =
+  "HTTP/1.1 or HTTP/2 is required, and the request arrived as HTTP/1.0; " +
+  "let the proxy in front of this server send HTTP/1.1, nginx with proxy_http_version 1.1";
 
 function hostProblem({ rawHeaders, authority, httpVersion }: RequestHead): string | undefined {
   const [host] = valuesOfField(rawHeaders, "host");

@@ -118,18 +118,26 @@ const name = `(${upstreamNamePattern})`;
 /** The prefixes of paths that are served, and what each names. */
 export type Routes = readonly {
   readonly pattern: RegExp;
+  /** The prefix in messages. */
+  readonly form: string;
   readonly upstream: (names: readonly string[]) => Upstream;
 }[];
 
 /** The paths of the gateway (specification, "HTTP interface"; vendor's clusters and spaces). */
 export const gatewayRoutes: Routes = [
-  { pattern: /^\/kubernetes\/management(?=\/|$)/, upstream: () => ({ kind: "management" }) },
+  {
+    pattern: /^\/kubernetes\/management(?=\/|$)/,
+    form: "/kubernetes/management",
+    upstream: () => ({ kind: "management" }),
+  },
   {
     pattern: new RegExp(`^/kubernetes/cluster/${name}(?=/|$)`),
+    form: "/kubernetes/cluster/CLUSTER",
     upstream: ([cluster = ""]) => ({ kind: "cluster", cluster }),
   },
   {
     pattern: new RegExp(`^/kubernetes/project/${name}/virtualcluster/${name}(?=/|$)`),
+    form: "/kubernetes/project/PROJECT/virtualcluster/NAME",
     upstream: ([project = "", virtualCluster = ""]) => ({
       kind: "virtual-cluster",
       project,
@@ -138,13 +146,25 @@ export const gatewayRoutes: Routes = [
   },
   {
     pattern: new RegExp(`^/kubernetes/project/${name}/space/${name}(?=/|$)`),
+    form: "/kubernetes/project/PROJECT/space/NAME",
     upstream: ([project = "", space = ""]) => ({ kind: "space", project, space }),
   },
 ];
 
 /** The paths of the direct endpoint of a cluster, which they do not name. */
 export function directRoutes(upstream: Upstream): Routes {
-  return [{ pattern: /^\/kubernetes\/cluster(?=\/|$)/, upstream: () => upstream }];
+  const form = "/kubernetes/cluster";
+  return [{ pattern: /^\/kubernetes\/cluster(?=\/|$)/, form, upstream: () => upstream }];
+}
+
+const longestQuoted = 200;
+
+/** Why no route has a path, and what the address in a kubeconfig ends with. */
+export function unservedText(path: string, routes: Routes): string {
+  return (
+    `nothing is served at the path ${path.slice(0, longestQuoted)}; the address of the server ` +
+    `in the kubeconfig must end with ${routes.map(({ form }) => form).join(" or ")}`
+  );
 }
 
 function upstreamOf(

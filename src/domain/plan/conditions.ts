@@ -1,4 +1,5 @@
 import type { Condition, ConditionUpdate } from "../../api/conditions.ts";
+import { withoutMiddle } from "../../api/text-end.ts";
 import type { ReportedFailure } from "./failure-history.ts";
 
 const longestMessage = 1024;
@@ -19,7 +20,7 @@ export function mergeConditions(
       const kept = previous !== undefined && previous.status === update.status;
       return {
         ...update,
-        message: shorten(update.message),
+        message: withoutMiddle(update.message, longestMessage),
         observedGeneration: generation,
         lastTransitionTime: kept ? previous.lastTransitionTime : timestamp(now),
       };
@@ -54,16 +55,11 @@ export function timestamp(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }
 
-function shorten(message: string): string {
-  return message.length <= longestMessage ? message : `${message.slice(0, longestMessage - 3)}...`;
-}
-
 const longestError = 512;
 
 /** The message of ApplyFailed: since when, why, and what to do. */
 export function applyFailureSentence({ message, since }: ReportedFailure): string {
-  const error =
-    message.length <= longestError ? message : `${message.slice(0, longestError - 3)}...`;
+  const error = withoutMiddle(message, longestError);
   return (
     `Applying this object has failed since ${timestamp(since)}: ${error}.` +
     " Latchkey retries at least once a minute. Check the API server, " +

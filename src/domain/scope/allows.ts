@@ -1,3 +1,4 @@
+import { resources } from "../../api/resources.ts";
 import type { Scope, ScopeLimit } from "../../api/scope.ts";
 import { isAlwaysAllowed } from "./always-allowed.ts";
 import { type Protection, protectionOf } from "./derived-credentials.ts";
@@ -6,7 +7,7 @@ import { entryKinds } from "./entry-kinds.ts";
 import { qualifiedResource } from "./patterns.ts";
 import { ruleKind } from "./rule-kind.ts";
 import type { ScopeContext } from "./scope-roles.ts";
-import type { ScopedRequest } from "./scoped-request.ts";
+import type { ResourceRequest, ScopedRequest } from "./scoped-request.ts";
 
 /**
  * The decision of a scope about a request; the reason names the request and is sent to the user.
@@ -103,7 +104,7 @@ function denialOf(scope: Scope, { request, protection, context }: AskedRequest):
   if (request.resourceScope === "Unknown") return "the API server does not serve this resource";
   switch (protection) {
     case undefined:
-      return notCovered;
+      return notCovered + adviceOf(request);
     case "guarded":
       return (
         `namespace ${request.namespace} is protected; ` +
@@ -120,6 +121,26 @@ function denialOf(scope: Scope, { request, protection, context }: AskedRequest):
         : notCovered;
     }
   }
+}
+
+/** What to set for a list that tools begin with, although they need one namespace only. */
+function adviceOf({
+  group,
+  resource,
+  verb,
+  name,
+  namespace,
+  resourceScope,
+}: ResourceRequest): string {
+  if (namespace !== "" || name !== "" || (verb !== "list" && verb !== "watch")) return "";
+  if (group === "" && resource === resources.namespaces.plural)
+    return (
+      "; set the namespace in the tool or in its kubeconfig, or add this rule to the scope: " +
+      '{verbs: [list, watch], resources: [{group: "", resources: [namespaces]}]}'
+    );
+  return resourceScope === "Namespaced"
+    ? "; set one namespace in the tool or in its kubeconfig, or add a rule without namespaces"
+    : "";
 }
 
 function denied(request: ScopedRequest, why: string): ScopeVerdict {

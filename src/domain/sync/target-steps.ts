@@ -4,6 +4,7 @@ import { annotations, labels } from "../../api/names.ts";
 import { keyOf, type Manifest, type Metadata, type ObjectRef } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
 import type { SecretData } from "../../api/shared-secret.ts";
+import { withoutMiddle } from "../../api/text-end.ts";
 import { deleteWrite, type Write } from "../plan/plan.ts";
 import {
   copiedSource,
@@ -217,7 +218,9 @@ export function notFilledSteps({ copy, why }: ToAnnotate): Steps {
 /** Writes why a placeholder is not filled. */
 export function fillErrorSteps({ copy, why }: ToAnnotate): Steps {
   // Latchkey's account may not write Secrets of these types.
-  return isRefusedType(copy.type) ? [] : syncErrorSteps({ copy, why: why.slice(0, longestError) });
+  return isRefusedType(copy.type)
+    ? []
+    : syncErrorSteps({ copy, why: withoutMiddle(why, longestError) });
 }
 
 /** Records that a placeholder is filled after an error, which was recorded, too. */
@@ -248,7 +251,7 @@ function loaded(data: SecretData | undefined): SecretData {
 
 /** Records the error of a rejected write at the copy, or removes data that may not stay there. */
 export function rejectionSteps({ copy, hasWithdrawnData = false }: ToWrite, why: string): Steps {
-  const error = { copy, why: why.slice(0, longestError) };
+  const error = { copy, why: withoutMiddle(why, longestError) };
   return hasWithdrawnData ? removalSteps(error) : syncErrorSteps(error);
 }
 

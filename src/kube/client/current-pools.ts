@@ -24,6 +24,7 @@ interface CurrentPoolsOptions<Pools> {
 /** Pools with what they were opened for. */
 interface OpenPools<Pools> {
   readonly way: Way;
+  readonly host: string;
   /** The path prefix of the server. */
   readonly prefix: string;
   readonly pools: Pools;
@@ -65,9 +66,9 @@ export class CurrentPools<Pools extends Readonly<Record<string, Pool>>> {
     const { credentials, open, ...connecting } = this.#options;
     const { server, tls, proxy } = credentials;
     const way = { server, tls, proxy };
-    const { origin, pathname } = new URL(server);
+    const { origin, host, pathname } = new URL(server);
     const connect = createTlsConnector({ ...connecting, tls, proxy });
-    return { way, prefix: pathname.replace(/\/$/, ""), pools: open({ origin, connect }) };
+    return { way, host, prefix: pathname.replace(/\/$/, ""), pools: open({ origin, connect }) };
   }
 
   #retire(pool: Pool): void {

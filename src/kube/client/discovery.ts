@@ -4,6 +4,7 @@ import {
   parseGroupDiscovery,
   type ResourceScope,
   type ServedResource,
+  staleGroups,
 } from "../../api/discovery.ts";
 import { type Clock, sleep } from "../../runtime/clock.ts";
 import type { Logger } from "../../runtime/log.ts";
@@ -29,8 +30,8 @@ export interface Discovery {
   known(group: string, plural: string): Exclude<ResourceScope, "Unknown"> | undefined;
   /**
    * The scope of a resource; waits for one refresh if it is not in the cache. Rejects with a
-   * KubeError if the refresh fails, and with the reason of `left` as soon as it aborts: nothing
-   * refers to a caller that has left.
+   * KubeError if the refresh fails or the server of the group does not answer, and with the reason
+   * of `left` as soon as it aborts: nothing refers to a caller that has left.
    */
   find(group: string, plural: string, left?: AbortSignal): Promise<ResourceScope>;
   /**
@@ -76,6 +77,8 @@ const retryEveryMs = 5_000;
 interface Known {
   readonly scopes: ReadonlyMap<string, ServedResource["scope"]>;
   readonly kinds: ReadonlyMap<string, ServedKind>;
+  /** The groups whose resources may not all be known. */
+  readonly stale: ReadonlySet<string>;
 }
 
 /** The longest name of a group (Kubernetes, "DNS Subdomain Names"); the other names are shorter. */
@@ -92,7 +95,7 @@ export function createDiscovery(deps: DiscoveryDeps): Discovery {
 class CachedDiscovery implements Discovery {
   readonly #deps: DiscoveryDeps;
   readonly #pause: FailurePause;
-  #known: Known = { scopes: new Map(), kinds: new Map() };
+  #known: Known = { scopes: new Map(), kinds: new Map(), stale: new Set() };
   #lastBegan = -Infinity;
   /** The refresh that reads now; a later call may not use it, and waits for the next one. */
   #reading: Promise<void> = Promise.resolve();
@@ -109,7 +112,9 @@ class CachedDiscovery implements Discovery {
 
   async find(group: string, plural: string, left?: AbortSignal): Promise<ResourceScope> {
     if (this.known(group, plural) === undefined) await this.#refreshed(left);
-    return this.known(group, plural) ?? "Unknown";
+    const scope = this.known(group, plural);
+    if (scope === undefined && this.#known.stale.has(group)) throw unavailable(group);
+    return scope ?? "Unknown";
   }
 
   async kindOf(apiVersion: string, kind: string): Promise<ServedKind | undefined> {
@@ -157,7 +162,10 @@ class CachedDiscovery implements Discovery {
   async #read(): Promise<void> {
     try {
       const [core, groups] = await Promise.all([this.#resources("/api"), this.#resources("/apis")]);
-      this.#known = index([...core, ...groups]);
+      this.#known = {
+        ...index([...core.resources, ...groups.resources]),
+        stale: new Set(groups.stale),
+      };
       this.#pause.succeeded();
     } catch (error) {
       this.#pause.failed(error);
@@ -165,7 +173,7 @@ class CachedDiscovery implements Discovery {
     }
   }
 
-  async #resources(path: string): Promise<readonly ServedResource[]> {
+  async #resources(path: string): Promise<ServedGroups> {
     const { transport, bounds } = this.#deps;
     const call = { method: "GET", path, accept: aggregatedDiscovery } as const;
     const response = await transport.request(call);
@@ -176,8 +184,14 @@ class CachedDiscovery implements Discovery {
   }
 }
 
-/** The resources in a document, or why it is not read. */
-type ReadDocument = readonly ServedResource[] | string;
+/** What a document says. */
+interface ServedGroups {
+  readonly resources: readonly ServedResource[];
+  readonly stale: readonly string[];
+}
+
+/** The content of a document, or why it is not read. */
+type ReadDocument = ServedGroups | string;
 
 function readDocument(
   call: ApiRequest,
@@ -186,10 +200,26 @@ function readDocument(
 ): ReadDocument {
   const excess = bounds && excessIn(response.text, bounds.document);
   if (excess !== undefined) return `the response has ${excess}`;
-  const resources = parseGroupDiscovery(bodyOf(call, response));
+  const document = bodyOf(call, response);
+  const resources = parseGroupDiscovery(document);
   if (resources === undefined) return "response is not an APIGroupDiscoveryList";
   const most = bounds?.mostResources ?? Infinity;
-  return resources.length > most ? `the response has more than ${most} resources` : resources;
+  return resources.length > most
+    ? `the response has more than ${most} resources`
+    : { resources, stale: staleGroups(document) };
+}
+
+/** The reason of an error about a group whose server does not answer. */
+export const groupUnavailable = "GroupUnavailable";
+
+function unavailable(group: string): KubeError {
+  const explanation = `the API server of the group ${group} does not answer; retry`;
+  return new KubeError(explanation, {
+    code: "ServerError",
+    status: 503,
+    reason: groupUnavailable,
+    explanation,
+  });
 }
 
 /** Keeps a server that failed from being asked again at once, if it has bounds. */
@@ -228,7 +258,7 @@ class FailurePause {
   }
 }
 
-function index(resources: readonly ServedResource[]): Known {
+function index(resources: readonly ServedResource[]): Omit<Known, "stale"> {
   const scopes = new Map<string, ServedResource["scope"]>();
   const kinds = new Map<string, ServedKind>();
   for (const { group, version, plural, kind, scope } of resources) {

@@ -27,10 +27,16 @@ interface EncodedRequest {
   readonly body: string | null;
 }
 
-/** A complete response. */
-interface CompleteResponse {
-  readonly status: number;
+/** The headers of a response that are read. */
+export interface ReadHeaders {
+  readonly contentType: string | undefined;
+  readonly location: string | undefined;
   readonly retryAfter: string | undefined;
+}
+
+/** A complete response. */
+interface CompleteResponse extends ReadHeaders {
+  readonly status: number;
   readonly text: string;
 }
 
@@ -96,7 +102,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #body: ByteCollector;
   readonly #stopClock: Cancel;
   #status = 0;
-  #retryAfter: string | undefined;
+  #headers: ReadHeaders = readHeaders({});
   readonly #informational = new InformationalResponses();
   #controller: Dispatcher.DispatchController | undefined;
   /** Why the exchange ended before its response. */
@@ -132,7 +138,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
       if (failure !== undefined) this.#fail(failure);
       return;
     }
-    [this.#status, this.#retryAfter] = [status, firstOf(headers["retry-after"])];
+    [this.#status, this.#headers] = [status, readHeaders(headers)];
     const { mostBytes } = this.#options;
     if (Number(firstOf(headers["content-length"])) > mostBytes)
       this.#fail(new ResponseTooLarge(mostBytes));
@@ -152,7 +158,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     this.#release();
     const text = this.#body.take().toString("utf8");
-    this.#outcome.resolve({ status: this.#status, retryAfter: this.#retryAfter, text });
+    this.#outcome.resolve({ status: this.#status, ...this.#headers, text });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -172,6 +178,17 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     this.#stopClock();
     this.#share?.end();
   }
+}
+
+/** The headers of a response that are read, each once. */
+export function readHeaders(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): ReadHeaders {
+  return {
+    contentType: firstOf(headers["content-type"]),
+    location: firstOf(headers["location"]),
+    retryAfter: firstOf(headers["retry-after"]),
+  };
 }
 
 function firstOf(value: string | string[] | undefined): string | undefined {

@@ -28,15 +28,79 @@ const perValue = 3;
 
 /**
  * Replaces every secret of `body` in `text` by `[secret]`: as sent, decoded from base64, and both
- * escaped as in JSON. Replaces a long text as a whole, because it may be the body itself.
+ * escaped as in JSON. Of a long text, which may quote the body itself, only the end is left: there
+ * Kubernetes says what is wrong.
  */
 export function redact(text: string, body: unknown): string {
-  if (text.length > longestRedacted) return `[a message of ${text.length} characters]`;
+  if (text.length <= longestRedacted) return withoutSecrets(text, body);
+  const end = endOf(text, body);
+  const length = `a message of ${text.length} characters`;
+  return end === undefined ? `[${length}]` : `[the end of ${length}] ${withoutSecrets(end, body)}`;
+}
+
+function withoutSecrets(text: string, body: unknown): string {
   const found = new Set<string>();
   findSecrets(body, searchIn(text), found);
-  return [...found]
-    .sort((one, other) => other.length - one.length)
-    .reduce((clean, secret) => clean.replaceAll(secret, "[secret]"), text);
+  if (found.size === 0) return text;
+  const isSecret = new Uint8Array(text.length);
+  for (const secret of found) mark(text, secret, isSecret);
+  return Array.from(isSecret, (is, at) => {
+    if (is === 0) return text[at];
+    return isSecret[at - 1] === 1 ? "" : "[secret]";
+  }).join("");
+}
+
+/** Marks the characters of a secret wherever the text has it. */
+function mark(text: string, secret: string, isSecret: Uint8Array): void {
+  const isWord = secret.length <= longestWord && /^(?:[a-z._-]+|\d+)$/i.test(secret);
+  let marked = 0;
+  for (let at = text.indexOf(secret); at !== -1; at = text.indexOf(secret, at + 1)) {
+    const end = at + secret.length;
+    if (isWord && isPartOfWord(text, at, end)) continue;
+    isSecret.fill(1, Math.max(at, marked), end);
+    marked = end;
+  }
+}
+
+/**
+ * A secret of letters or digits alone could be a word of any sentence, such as `secret`. Inside of
+ * a longer word it is not replaced: that would show which word it is.
+ */
+const longestWord = 15;
+
+/** The characters that begin a word may be the end of an escape, such as `\n` or `\u003c`. */
+function isPartOfWord(text: string, start: number, end: number): boolean {
+  const before = text.slice(Math.max(0, start - longestEscape), start);
+  const isContinued = /^[-.]?\w/.test(text.slice(end, end + 2));
+  return isContinued || (/\w[-.]?$/.test(before) && !escapeEnd.test(before));
+}
+
+const longestEscape = 6;
+const escapeEnd = /(?:\\[abfnrtv]|\\u[\da-f]{4}|\\x[\da-f]{2}|%[\da-f]{2})$/i;
+
+/** How far from the end of a message its last part may begin. */
+const longestEnd = 512;
+
+/** What follows the last colon of a text; undefined if a secret may begin before that. */
+function endOf(text: string, body: unknown): string | undefined {
+  const start = text.lastIndexOf(": ") + ": ".length;
+  if (start < Math.max(": ".length, text.length - longestEnd)) return undefined;
+  // Whatever begins before and ends behind the start has these two characters.
+  const seam = text.slice(start - 1, start + 1);
+  return hasInSecret(body, seam) ? undefined : text.slice(start);
+}
+
+/** Whether a secret has a text that JSON does not escape. */
+function hasInSecret(body: unknown, part: string): boolean {
+  if (body instanceof SecretText) {
+    const text = SecretText.reveal(body);
+    return text.includes(part) || decoded(text).includes(part);
+  }
+  return (
+    typeof body === "object" &&
+    body !== null &&
+    Object.values(body).some((inner) => hasInSecret(inner, part))
+  );
 }
 
 const longestRedacted = 8 * 1024;
@@ -96,8 +160,12 @@ function findSecrets(
 
 /** A secret as sent and decoded from base64, and both escaped as in JSON. */
 function formsOf(text: string): readonly string[] {
-  const decoded = Buffer.from(text, "base64").toString("utf8");
-  return [text, decoded, quoted(text), quoted(decoded)];
+  const plain = decoded(text);
+  return [text, plain, quoted(text), quoted(plain)];
+}
+
+function decoded(text: string): string {
+  return Buffer.from(text, "base64").toString("utf8");
 }
 
 function quoted(text: string): string {

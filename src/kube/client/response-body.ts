@@ -1,13 +1,12 @@
 import { listAt, numberAt, recordAt, stringAt } from "../../api/parse.ts";
+import { foreignAnswer, plainRefusal } from "./foreign-answer.ts";
 import { redact } from "./request-body.ts";
 import { KubeError, type KubeErrorCode, networkError } from "./kube-error.ts";
 import type { ApiResponse, ApiRequest } from "./transport.ts";
 
-/** Parses the JSON of a response; throws a KubeError for an error status. */
+/** The object of a response; throws a KubeError for an error, and for what no API server sends. */
 export function bodyOf(call: ApiRequest, answer: ApiResponse): unknown {
-  if (answer.status >= 200 && answer.status < 300)
-    return answer.json ?? parseJson(call, answer.text);
-  throw statusError(call, answer);
+  return objectIn(call, answer, sentenceOf);
 }
 
 /**
@@ -16,10 +15,40 @@ export function bodyOf(call: ApiRequest, answer: ApiResponse): unknown {
  * namespace.
  */
 export function bodyForUser(call: ApiRequest, answer: ApiResponse): unknown {
-  if (answer.status >= 200 && answer.status < 300) return bodyOf(call, answer);
-  const status = statusOf(answer);
+  return objectIn(call, answer, sentenceForUser);
+}
+
+/** The sentence of a metav1.Status about a request. */
+type Sentence = (call: ApiRequest, status: unknown) => string;
+
+function objectIn(call: ApiRequest, answer: ApiResponse, sentence: Sentence): unknown {
+  const json = answer.json ?? jsonIn(answer);
+  const isSuccess = answer.status >= 200 && answer.status < 300;
+  if (isSuccess && foreignAnswer(answer, json) === undefined) return json;
+  throw failureOf(call, answer, sentence);
+}
+
+/** The KubeError of a response that is not what the call asks for. */
+export function statusError(call: ApiRequest, answer: ApiResponse): KubeError {
+  return failureOf(call, answer, sentenceOf);
+}
+
+function failureOf(call: ApiRequest, answer: ApiResponse, sentence: Sentence): KubeError {
+  const { status } = answer;
+  const json = jsonIn(answer);
+  const plain = plainRefusal(answer, json);
+  const foreign = plain ?? foreignAnswer(answer, json);
+  if (foreign === undefined)
+    return errorOf(call, answer, { status: json, sentence: sentence(call, json) });
+  // A 404 or a 403 of another server says nothing about the object.
+  const isOfServer = plain !== undefined || status >= 500 || status === 429;
+  const code = isOfServer ? codeOf(status, undefined) : "Network";
+  return networkError(call, foreign, { ...answer, code, explanation: foreign });
+}
+
+function sentenceForUser(call: ApiRequest, status: unknown): string {
   const sentence = redact(stringAt(status, "message") || "no explanation", call.body);
-  throw errorOf(call, answer, { status, sentence: sentence + placeOfMissing(call, status) });
+  return sentence + placeOfMissing(call, status);
 }
 
 /** The API server names a missing object without its namespace. */
@@ -39,25 +68,17 @@ export function watchError(call: ApiRequest, status: unknown): KubeError {
 }
 
 /** Parses JSON from the response to a call; throws a KubeError that says `what` is no JSON. */
-export function parseJson(call: ApiRequest, text: string, what = "response"): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw networkError(call, `${what} is not JSON`);
-  }
+export function parseJson(call: ApiRequest, text: string, what: string): unknown {
+  const json = jsonIn({ text });
+  if (json === undefined) throw networkError(call, `${what} is not JSON`);
+  return json;
 }
 
-/** The KubeError of a response with an error status. */
-export function statusError(call: ApiRequest, answer: ApiResponse): KubeError {
-  const status = statusOf(answer);
-  return errorOf(call, answer, { status, sentence: sentenceOf(call, status) });
-}
-
-/** The metav1.Status of a response; undefined if it is not JSON. */
-function statusOf({ text }: ApiResponse): unknown {
+/** The JSON of a text; undefined if it is not JSON. */
+function jsonIn({ text }: Pick<ApiResponse, "text">): unknown {
   try {
-    const status: unknown = JSON.parse(text);
-    return status;
+    const json: unknown = JSON.parse(text);
+    return json;
   } catch {
     return undefined;
   }

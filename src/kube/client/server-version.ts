@@ -59,14 +59,14 @@ export class ServerProbe {
     }
   }
 
-  /** Any answer counts, such as 403, except that of a server that cannot serve. */
+  /** Any answer of the API server counts, such as 403, except that it cannot serve. */
   async #ask(): Promise<boolean> {
     try {
-      const { status } = await this.#transport.request({ method: "GET", path: "/version" });
-      return status < 500;
+      await serverVersion(this.#transport);
+      return true;
     } catch (error) {
       if (!isKubeError(error)) throw error;
-      return false;
+      return !isKubeError(error, "Network", "ServerError");
     }
   }
 }

@@ -8,12 +8,15 @@ import type { BodyLimiter } from "./body-limiter.ts";
 import { type Credentials, CredentialsError } from "../credentials/credentials.ts";
 import { answerOfFailure, answerOfStatus } from "../credentials/server-answers.ts";
 import { CurrentPools } from "./current-pools.ts";
+import type { AnswerOrigin } from "./foreign-answer.ts";
 import { bodySize, encodeBody } from "./request-body.ts";
 import { KubeError, networkError } from "./kube-error.ts";
 import {
   exchange,
   InformationalResponses,
   type LargeResponses,
+  type ReadHeaders,
+  readHeaders,
   readRefusal,
   ResponseTooLarge,
 } from "./exchange.ts";
@@ -40,6 +43,7 @@ export interface ApiResponse {
   readonly status: number;
   readonly retryAfterMs?: number;
   readonly text: string;
+  readonly origin?: AnswerOrigin;
   /** The parsed text of a large response; undefined if it is small or not JSON. */
   readonly json?: unknown;
 }
@@ -157,7 +161,7 @@ class PooledTransport implements Transport {
     const { clock, mostBytes, large, metrics } = this.#options;
     const began = clock.monotonic();
     const { pools, prefix } = this.#server.current();
-    const { status, retryAfter, text } = await exchange(
+    const { status, text, ...headers } = await exchange(
       pools.requests,
       {
         method: call.method,
@@ -174,10 +178,11 @@ class PooledTransport implements Transport {
         onWrite: () => void timeAllowed(call, this.#options),
       },
     ).finally(() => metrics?.took(call.method, (clock.monotonic() - began) / 1000));
-    const retryAfterMs = Number(retryAfter) * 1000;
+    const retryAfterMs = Number(headers.retryAfter) * 1000;
     return {
       status,
       text,
+      origin: this.#originOf(headers),
       ...(await this.#parsed(text)),
       ...(retryAfterMs > 0 ? { retryAfterMs } : {}),
     };
@@ -188,7 +193,7 @@ class PooledTransport implements Transport {
     const stop = new AbortController();
     const informational = new InformationalResponses();
     const { pools, prefix } = this.#server.current();
-    const { statusCode, body } = await pools.watches.request({
+    const { statusCode, headers, body } = await pools.watches.request({
       method: call.method,
       path: prefix + call.path,
       headers: headersOf(call, authorization),
@@ -198,9 +203,15 @@ class PooledTransport implements Transport {
         if (failure !== undefined) stop.abort(failure);
       },
     });
-    if (statusCode === 200) return { status: statusCode, chunks: body };
+    const origin = this.#originOf(readHeaders(headers));
+    const isOpen = statusCode === 200 && !origin.contentType?.startsWith("text/html");
+    if (isOpen) return { status: statusCode, chunks: body };
     // Read at once; otherwise its socket would stay open.
-    return { status: statusCode, text: await readRefusal(body, this.#options) };
+    return { status: statusCode, text: await readRefusal(body, this.#options), origin };
+  }
+
+  #originOf({ contentType, location }: ReadHeaders): AnswerOrigin {
+    return { host: this.#server.current().host, contentType, location };
   }
 
   /** Encodes a small body at once, and a large one in a turn of the yielder. */

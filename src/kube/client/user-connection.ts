@@ -53,7 +53,7 @@ export async function connectUser(
   };
   const prefix = url.pathname.replace(/\/$/, "");
   return {
-    request: (call) => exchange(call, { options, headers, prefix, deps }),
+    request: (call) => exchange(call, { options, host: url.host, headers, prefix, deps }),
     close: () => agent.destroy(),
   };
 }
@@ -107,6 +107,8 @@ type Connected = (error: unknown, socket?: Socket) => void;
 
 interface Exchange {
   readonly options: RequestOptions;
+  /** Host and port of the server. */
+  readonly host: string;
   readonly headers: Readonly<Record<string, string | string[]>>;
   readonly prefix: string;
   readonly deps: UserConnectionDeps;
@@ -115,7 +117,10 @@ interface Exchange {
 /** The maximum time of a timer. */
 const mostTimeoutMs = 2 ** 31 - 1;
 
-function exchange(call: ApiRequest, { options, deps, ...sent }: Exchange): Promise<ApiResponse> {
+function exchange(
+  call: ApiRequest,
+  { options, host, deps, ...sent }: Exchange,
+): Promise<ApiResponse> {
   const body = call.body === undefined ? undefined : encodeBody(call.body);
   const send = options.protocol === "https:" ? httpsRequest : httpRequest;
   const headers = {
@@ -143,6 +148,11 @@ function exchange(call: ApiRequest, { options, deps, ...sent }: Exchange): Promi
         fulfil({
           status: answer.statusCode ?? 0,
           text,
+          origin: {
+            host,
+            contentType: answer.headers["content-type"],
+            location: answer.headers.location,
+          },
           ...(retryAfter > 0 ? { retryAfterMs: retryAfter * 1000 } : {}),
         });
       }, failed);

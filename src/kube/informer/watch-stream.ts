@@ -4,11 +4,11 @@ import { recordAt, stringAt } from "../../api/parse.ts";
 import { ByteCollector } from "../../runtime/byte-collector.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { TimeShare } from "../../runtime/time-share.ts";
-import { KubeError, networkError } from "../client/kube-error.ts";
+import { KubeError } from "../client/kube-error.ts";
 import { acceptOf, type ListOptions, listPath } from "./list-options.ts";
 import type { ObjectHead } from "./raw-object.ts";
 import { parseJson, statusError, watchError } from "../client/response-body.ts";
-import type { ApiRequest, ApiResponse, StreamingResponse, Transport } from "../client/transport.ts";
+import type { ApiRequest, StreamingResponse, Transport } from "../client/transport.ts";
 
 /** One line of a watch (Kubernetes API concepts, "Efficient detection of changes"). */
 export interface WatchEvent {
@@ -73,7 +73,7 @@ export async function streamEvents(
   };
   try {
     const answer = await transport.stream(call);
-    if (!("chunks" in answer)) throw refusalOf(call, answer);
+    if (!("chunks" in answer)) throw statusError(call, answer);
     heard();
     onOpen?.();
     const parse = parserOf(call, limits);
@@ -191,15 +191,9 @@ function headOf(line: string): ObjectHead | undefined {
 
 function parseEvent(call: ApiRequest, line: string): WatchEvent {
   const event = parseJson(call, line, "watch event");
-  const type = stringAt(event, "type") ?? "";
+  const type = stringAt(event, "type");
+  if (type === undefined) throw badEvent("has no type");
   const object = recordAt(event, "object");
   if (type === "ERROR") throw watchError(call, object);
   return { type, object };
-}
-
-function refusalOf(call: ApiRequest, answer: ApiResponse): KubeError {
-  const { status } = answer;
-  return status < 300
-    ? networkError(call, `status ${status} instead of a watch`, { status })
-    : statusError(call, answer);
 }

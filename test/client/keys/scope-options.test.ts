@@ -33,7 +33,7 @@ test.each(["web", "web/", "/dev", "a/b/c"])("%s is no space", (space) => {
 });
 
 test.each([
-  ["not limited", undefined],
+  ["no scope: all rights of alice", undefined],
   ["nothing", {}],
   ["invalid", { projects: "web" }],
   [
@@ -50,5 +50,5 @@ test.each([
     },
   ],
 ])("the column of a scope is %s", (text, scope) => {
-  expect(scopeText(parseScopeLimit(scope))).toBe(text);
+  expect(scopeText(parseScopeLimit(scope), "no scope: all rights of alice")).toBe(text);
 });
