@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { ReviewedRequest } from "../../src/api/access-review.ts";
 import type { Scope } from "../../src/api/scope.ts";
 import { authorizeKey, authorizeNow, notSyncedMessage } from "../../src/authn/authorize-request.ts";
+import { groupUnavailable } from "../../src/kube/client/discovery.ts";
+import { KubeError } from "../../src/kube/client/kube-error.ts";
 import { fakeReviewDeps, resolvedKeyWith } from "../support/review-fixture.ts";
 import { unansweredDiscovery } from "../support/unanswered-discovery.ts";
 
@@ -92,6 +94,20 @@ describe("a request with a key", () => {
     const decision = authorizeKey("uid-one", reading("nodes"), { ...deps, accessKeys });
     now = resolvedKeyWith({ scope, disabled: true });
     expect(await decision).toMatchObject({ kind: "denied", resolved: now });
+  });
+
+  it("is not decided while the API server of its group does not answer", async () => {
+    const explanation = "the API server of the group x does not answer; retry";
+    const details = { code: "ServerError", status: 503, reason: groupUnavailable } as const;
+    const discovery = {
+      known: () => undefined,
+      find: () => Promise.reject(new KubeError("x", { ...details, explanation })),
+    };
+    const deps = { ...fakeReviewDeps({ view: scoped }), discovery };
+    expect(await authorizeKey("uid-one", reading("widgets"), deps)).toEqual({
+      kind: "not-ready",
+      reason: explanation,
+    });
   });
 
   it("of a client that leaves waits for discovery no longer", async () => {

@@ -1,4 +1,4 @@
-import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
+import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { type Cluster, clusterOver } from "../../src/client/connection/cluster.ts";
 import type { KubeconfigChoice } from "../../src/kube/credentials/kubeconfig.ts";
 
@@ -23,6 +23,11 @@ export const fakeChoice: KubeconfigChoice = {
   impersonate: undefined,
 };
 
+/** The JSON of an object, with a kind as every object of an API server has. */
+export function objectText(content: unknown): string {
+  return JSON.stringify(isRecord(content) ? { kind: "Kind", ...content } : content);
+}
+
 /** A cluster that answers GETs with objects, applies with their body and reviews with yes. */
 export function fakeCluster(
   { objects, forbidden = [] }: FakeObjects,
@@ -40,7 +45,7 @@ export function fakeCluster(
   });
   const request = async (call: { method: string; path: string; body?: unknown }) => {
     const url = new URL(call.path, "https://cluster.example");
-    const answer = (content: unknown, status = 200) => ({ status, text: JSON.stringify(content) });
+    const answer = (content: unknown, status = 200) => ({ status, text: objectText(content) });
     if (url.pathname === "/version") return answer({ gitVersion: "v1.36.2" });
     if (call.method === "POST") {
       const isWanted = !forbidden.includes(

@@ -1,7 +1,7 @@
 import type { Cli } from "../../src/client/cli.ts";
 import { type Cluster, clusterOver } from "../../src/client/connection/cluster.ts";
 import type { ApiRequest } from "../../src/kube/client/transport.ts";
-import { fakeChoice } from "./fake-cluster.ts";
+import { fakeChoice, objectText } from "./fake-cluster.ts";
 import { runInMemory } from "./memory-cli.ts";
 
 /** A command with its words; flags are named as on the command line, a switch is empty. */
@@ -38,7 +38,7 @@ export function answeringCluster(answer: (call: ApiRequest) => FakeAnswer | Prom
   const request = async (call: ApiRequest) => {
     requests.push(call);
     const [status, content] = await answer(call);
-    return { status, text: JSON.stringify(content) };
+    return { status, text: objectText(content) };
   };
   return { cluster: clusterOver({ request }, fakeChoice), requests };
 }

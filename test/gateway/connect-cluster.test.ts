@@ -206,15 +206,19 @@ test("a policy of more than 256 KiB is unknown", async () => {
 });
 
 test.each([
-  [200, true],
-  [403, true],
-  [401, false],
-  [503, false],
-])("a cluster that answers with %d is reachable: %s", async (status, isReachable) => {
+  [200, '{"gitVersion":"v1.36.2"}', true],
+  [403, '{"kind":"Status"}', true],
+  [401, '{"kind":"Status"}', false],
+  [503, '{"kind":"Status"}', false],
+  [200, "<html>", false],
+  [200, "null", false],
+  [302, "", false],
+  [404, "<html>", false],
+])("a cluster that answers with %d and %s is reachable: %s", async (status, body, isReachable) => {
   const { connect } = gateway();
   const { cluster } = await connect(({ answer }) => {
     answer.statusCode = status;
-    answer.end("{}");
+    answer.end(body);
   });
   expect(await cluster.isReachable()).toBe(isReachable);
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { refusal, unauthorized } from "../../src/domain/gateway/refusal.ts";
 import { sendRefusal } from "../../src/gateway/send-refusal.ts";
+import { warningsIn } from "../../src/kube/client/user-connection.ts";
 import { FakeExchange } from "../support/fake-exchange.ts";
 
 describe("a refusal", () => {
@@ -24,6 +25,27 @@ describe("a refusal", () => {
       ],
     });
     expect(exchange.isEnded).toBe(true);
+  });
+
+  it.each([
+    ["/kubernetes/management/api?timeout=32s", 505, true],
+    ["/kubernetes/cluster/a/apis", 403, true],
+    ["/apis", 404, true],
+    ["/kubernetes/management/apis/apps/v1", 404, false],
+    ["/kubernetes/management/api/v1/pods", 403, false],
+    // kubectl has words of its own, and nothing else may differ.
+    ["/apis", 401, false],
+  ] as const)("of discovery is a warning, too: %s %d %s", (target, status, isWarning) => {
+    const exchange = new FakeExchange();
+    const head = { ...exchange.head, target };
+    sendRefusal(Object.assign(exchange, { head }), refusal(status, "scope", 'no "ü"\r\n\\'));
+    const { headers = [] } = exchange.answer ?? {};
+    const warning = headers[headers.indexOf("warning") + 1];
+    expect(headers.includes("warning")).toBe(isWarning);
+    if (isWarning) {
+      expect(warning).toBe(String.raw`299 - "no \"?\"??\\"`);
+      expect(warningsIn(warning)).toEqual([String.raw`no "?"??\ `.trim()]);
+    }
   });
 
   it("has no body for HEAD", () => {

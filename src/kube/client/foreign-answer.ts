@@ -53,7 +53,7 @@ export function answerText({ status, origin }: Answer, kind = ""): string {
 
 function kindOf(answer: Answer, json: unknown): string {
   if (isRedirect(answer)) return redirectText(answer);
-  if (json !== undefined) return json === null ? "null" : "JSON of something else";
+  if (json !== undefined) return json === null ? "null" : "JSON that is not a Kubernetes object";
   if (answer.text.trim() === "") return "an empty body";
   return isPage(answer) ? "an HTML page" : "text that is not JSON";
 }

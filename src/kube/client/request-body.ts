@@ -52,7 +52,7 @@ function withoutSecrets(text: string, body: unknown): string {
 
 /** Marks the characters of a secret wherever the text has it. */
 function mark(text: string, secret: string, isSecret: Uint8Array): void {
-  const isWord = secret.length <= longestWord && /^(?:[a-z._-]+|\d+)$/i.test(secret);
+  const isWord = secret.length <= longestWord && /^[a-z._-]+$/.test(secret);
   let marked = 0;
   for (let at = text.indexOf(secret); at !== -1; at = text.indexOf(secret, at + 1)) {
     const end = at + secret.length;
@@ -63,8 +63,8 @@ function mark(text: string, secret: string, isSecret: Uint8Array): void {
 }
 
 /**
- * A secret of letters or digits alone could be a word of any sentence, such as `secret`. Inside of
- * a longer word it is not replaced: that would show which word it is.
+ * A secret of small letters alone may be a word of any sentence, such as `secret`. Inside of a
+ * longer word it is not replaced: that would garble the sentence, and show which word it is.
  */
 const longestWord = 15;
 

@@ -1,3 +1,4 @@
+import { parse as readByDotenv } from "dotenv";
 import { describe, expect, test } from "vitest";
 import { parseEnvFile } from "../../../src/client/secrets/env-file.ts";
 
@@ -41,4 +42,48 @@ describe("a line of an env file", () => {
 test("an env file may have a value of a megabyte", () => {
   const escaped = String.raw`\"`.repeat(2 ** 20);
   expect(parse(`A="${escaped}"`)["A"]).toHaveLength(2 ** 20);
+});
+
+describe("a value that dotenv reads differently is said once, without the value", () => {
+  const said = (text: string): readonly string[] => {
+    const sentences: string[] = [];
+    parseEnvFile(Buffer.from(text), "f", (sentence) => sentences.push(sentence));
+    return sentences;
+  };
+
+  test.each<[text: string, parts: readonly string[]]>([
+    ["A=${canary}\nB=x$canary\nC=\"$canary\"", ["A, B, C: programs that know ${NAME}"]],
+    ["A=canary#canary", ["A: dotenv ends a value at #"]],
+    ['A="canary\\"b"', ["A: dotenv keeps the backslash"]],
+    [
+      'A=${X}\nB=a#b\nC="a\\\\"\nD=1',
+      ["A: programs that know", "; B: dotenv ends", "; C: dotenv keeps"],
+    ],
+  ])("%j", (text, parts) => {
+    const sentences = said(text);
+    expect(sentences).toHaveLength(1);
+    for (const part of parts) expect(sentences[0]).toContain(part);
+    expect(sentences[0]).not.toContain("canary");
+  });
+
+  test.each([
+    "A='${B}'",
+    "A='a#b'",
+    "A=a #b",
+    'A="a#b"',
+    'A="a\\nb"',
+    "A=5$",
+    "A=a$1",
+    "A=${B}\nA=1",
+    String.raw`A=C:\dir\new`,
+  ])("not for %j", (text) => {
+    expect(said(text)).toEqual([]);
+  });
+
+  const values = ["1", "a b", "#a", "a#b", "a #b", "$B", "${B}", '"a"', "'a'", '"a\\nb"'];
+  const odd = ['"a\\"b"', '"\\$B"', '"\\\\"', "'a#b'", "a'b", 'a"b', "=", "", " a ", "a\\nb"];
+  test.each([...values, ...odd])("or both read A=%s alike", (value) => {
+    const text = `A=${value}\n`;
+    if (said(text).length === 0) expect({ ...readByDotenv(text) }).toEqual(parse(text));
+  });
 });

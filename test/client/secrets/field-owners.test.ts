@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { applierWarnings, conflictAdvice } from "../../../src/client/secrets/field-owners.ts";
+import {
+  applierWarnings,
+  conflictAdvice,
+  keptDataKeys,
+} from "../../../src/client/secrets/field-owners.ts";
 
 const data = { "f:spec": { "f:data": { ".": {}, "f:password": {}, "f:user": {} } } };
 const lastApplied = { "f:kubectl.kubernetes.io/last-applied-configuration": {} };
@@ -63,5 +67,62 @@ describe("an apply that conflicts says who owns the field and what to do", () =>
     ["the object has been modified; please apply your changes to the latest version", undefined],
   ])("%s", (message, advice) => {
     expect(conflictAdvice(message)).toBe(advice);
+  });
+});
+
+describe("data keys that whoever applies leaves out", () => {
+  const fields = (...keys: readonly string[]) => ({
+    "f:spec": { "f:data": Object.fromEntries(keys.map((key) => [`f:${key}`, {}])) },
+  });
+  const owned = (manager: string, operation: string, ...keys: readonly string[]) => ({
+    manager,
+    operation,
+    fieldsV1: fields(...keys),
+  });
+  const object = (...managedFields: readonly object[]) => ({
+    metadata: { managedFields },
+    spec: { data: { password: "eA==", user: "eA==" } },
+  });
+  const created = owned("kubectl-create", "Update", "password", "user");
+
+  test("are those that another manager has set", () => {
+    expect(keptDataKeys(object(created, owned("kubectl", "Apply", "user")))).toEqual({
+      keys: ["password"],
+      setBy: "kubectl-create",
+      appliedBy: "kubectl",
+    });
+  });
+
+  test("are all of them if it applies none", () => {
+    const kept = keptDataKeys(object(owned("argocd", "Apply"), created));
+    expect(kept?.keys).toEqual(["password", "user"]);
+  });
+
+  test.each([
+    ["nobody applies the object", object(created)],
+    ["somebody applies them", object(created, owned("a", "Apply", "user", "password"))],
+    [
+      "two managers apply them",
+      object(created, owned("a", "Apply", "user"), owned("b", "Apply", "password")),
+    ],
+    [
+      "kubectl latchkey set them",
+      object(owned("kubectl", "Apply", "user"), owned("kubectl-latchkey", "Update", "password")),
+    ],
+    [
+      "client-side apply keeps them in its annotation",
+      object({
+        manager: "kubectl-client-side-apply",
+        operation: "Update",
+        fieldsV1: {
+          ...fields("user", "password"),
+          "f:metadata": { "f:annotations": lastApplied },
+        },
+      }),
+    ],
+    ["they are not there any more", { ...object(created, owned("a", "Apply")), spec: {} }],
+    ["there is no object", undefined],
+  ])("are none if %s", (_what, found) => {
+    expect(keptDataKeys(found)).toBeUndefined();
   });
 });

@@ -32,7 +32,7 @@ export function fakeStatusCluster(initial?: KubeErrorCode): FakeStatusCluster {
       throw new KubeError("failed", { code: failing, status: 0, explanation: "away" });
     if (method === "POST") return { status: 201, text: '{"status":{"allowed":true}}' };
     const items = path.includes("/sharedsecrets") ? [sharedSecret] : [];
-    return { status: 200, text: JSON.stringify({ items }) };
+    return { status: 200, text: JSON.stringify({ kind: "List", items }) };
   };
   return {
     cluster: clusterOver({ request }, fakeChoice),

@@ -51,6 +51,13 @@ describe("the head of a request", () => {
     expect(checkHead(headOf(fields))).toMatchObject({ kind: "head", ...checked });
   });
 
+  it("says what a proxy in front has to send", () => {
+    expect(checkHead(headOf({ httpVersion: "1.0" }))).toMatchObject({
+      status: 505,
+      reason: expect.stringMatching(/HTTP\/1\.1.*nginx with proxy_http_version 1\.1$/),
+    });
+  });
+
   it.each<[string, Parameters<typeof headOf>[0], number]>([
     ["HTTP/1.0", { httpVersion: "1.0" }, 505],
     ["a method in small letters", { method: "get" }, 405],

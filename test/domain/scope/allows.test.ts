@@ -1,3 +1,4 @@
+import { load } from "js-yaml";
 import { describe, expect, test } from "vitest";
 import type { ScopedRequest } from "../../../src/domain/scope/scoped-request.ts";
 import { allows } from "../../../src/domain/scope/allows.ts";
@@ -364,7 +365,8 @@ const ruleMustList = "a rule must list this namespace and this resource by name"
 test.each(
   cellsOf(`
     get pods/log p in ns | get pods/log p in namespace ns: no entry of the scope covers it
-    list deployments.apps | list deployments.apps: no entry of the scope covers it
+    list deployments.apps
+      | list deployments.apps: no entry of the scope covers it; set one namespace in the tool or in its kubeconfig, or add a rule without namespaces
     get /metrics | get /metrics: no entry of the scope covers it
     get things p in ns resourceScope=Unknown
       | get things p in namespace ns: the API server does not serve this resource
@@ -382,6 +384,28 @@ test.each(
     kind: "denied",
     by: "scope",
     reason: `the scope of this credential does not allow ${expected}`,
+  });
+});
+
+describe("a key limited to a namespace", () => {
+  const limited = { rules: [{ namespaces: ["web"] }] };
+  test.each(["list", "watch"])("may not %s namespaces, and its refusal has the rule", (verb) => {
+    const request = requestOf(`${verb} namespaces`);
+    const verdict = allows(parseScopeLimit(limited), request, context);
+    const reason = verdict.kind === "denied" ? verdict.reason : "";
+    expect(reason).toContain("; set the namespace in the tool or in its kubeconfig, or add");
+    const rule = load(/\{verbs.*\}$/.exec(reason)?.[0] ?? "");
+    const wider = { rules: [...limited.rules, rule] };
+    expect(allows(parseScopeLimit(wider), request, context)).toEqual({ kind: "allowed" });
+    expect(allows(parseScopeLimit(wider), requestOf("list pods"), context).kind).toBe("denied");
+  });
+
+  test("may not list pods of all namespaces, and may with a rule without namespaces", () => {
+    const wider = { rules: [{ resources: [{ group: "", resources: ["pods"] }] }] };
+    expect(allows(parseScopeLimit(limited), requestOf("list pods"), context)).toMatchObject({
+      reason: expect.stringContaining("; set one namespace in the tool"),
+    });
+    expect(allows(parseScopeLimit(wider), requestOf("list pods"), context).kind).toBe("allowed");
   });
 });
 

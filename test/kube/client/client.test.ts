@@ -68,7 +68,7 @@ describe("a request", () => {
       { body: { ...deletion, preconditions } },
     ],
   ])("%s", async ([, send, line, others]) => {
-    const { calls, client: to } = client({ status: 200, text: "{}" });
+    const { calls, client: to } = client({ status: 200, text: '{"kind":"Secret"}' });
     await send(to);
     const [method, path = ""] = line.split(" ");
     expect(calls).toEqual([{ method, path: base + path, ...others }]);
@@ -76,7 +76,7 @@ describe("a request", () => {
 
   test("estimates the size of the response to reads and patches", async () => {
     const { calls, client: to } = client(
-      { status: 200, text: "{}" },
+      { status: 200, text: '{"kind":"Secret"}' },
       ({ plural }, { name }) => `${plural}/${name}`.length,
     );
     await to.get(secrets, ref);
@@ -92,10 +92,11 @@ describe("a request", () => {
   });
 
   test("resolves to the object, and rejects with the error of the API server", async () => {
-    expect(await client({ status: 200, text: '{"a":1}' }).client.get(secrets, ref)).toEqual({
+    expect(await client({ status: 200, text: '{"kind":"Secret","a":1}' }).client.get(secrets, ref)).toEqual({
+      kind: "Secret",
       a: 1,
     });
-    const refusing = client({ status: 404, text: '{"reason":"NotFound"}' }).client;
+    const refusing = client({ status: 404, text: '{"kind":"Status","reason":"NotFound"}' }).client;
     await expect(refusing.delete(secrets, ref, { uid: "u" })).rejects.toMatchObject({
       code: "NotFound",
     });
@@ -103,7 +104,7 @@ describe("a request", () => {
 });
 
 test("a name that is no path segment rejects, and sends nothing", async () => {
-  const { calls, client: to } = client({ status: 200, text: "{}" });
+  const { calls, client: to } = client({ status: 200, text: '{"kind":"Secret"}' });
   const wrong = { namespace: "ns", name: "/" };
   const metadata = { ...wrong, resourceVersion: "7" };
   for (const answer of [

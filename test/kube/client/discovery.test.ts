@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { aggregatedDiscovery } from "../../../src/api/discovery.ts";
-import { createDiscovery, type DiscoveryBounds } from "../../../src/kube/client/discovery.ts";
+import { createDiscovery, type DiscoveryBounds, groupUnavailable } from "../../../src/kube/client/discovery.ts";
 import { KubeError } from "../../../src/kube/client/kube-error.ts";
 import type { ApiRequest } from "../../../src/kube/client/transport.ts";
 import { TimeShare } from "../../../src/runtime/time-share.ts";
@@ -41,6 +41,11 @@ const deployments = resource("deployments", "Deployment", "Namespaced");
 const apps = {
   metadata: { name: "apps" },
   versions: [version("v1", deployments, { scope: "Cluster" })],
+};
+
+const dead = {
+  metadata: { name: "dead.example" },
+  versions: [{ version: "v1", freshness: "Stale" }],
 };
 
 /** Discovery over documents that a test changes; the tests of the webhook use a real API server. */
@@ -115,6 +120,26 @@ describe("kindOf", () => {
 });
 
 describe("find", () => {
+  test("rejects for a group whose API server does not answer, and knows what it had before", async () => {
+    const { discovery, documents, clock } = served();
+    const kept = { ...dead.versions[0], ...version("v1", resource("kept", "Kept", "Cluster")) };
+    documents.set("/apis", list(apps, dead, { metadata: { name: "old.example" }, versions: [kept] }));
+    expect(await discovery.find("old.example", "kept")).toBe("Cluster");
+    const found = discovery.find("dead.example", "widgets");
+    const rejected = expect(found).rejects.toMatchObject({
+      code: "ServerError",
+      status: 503,
+      reason: groupUnavailable,
+      explanation: "the API server of the group dead.example does not answer; retry",
+    });
+    await clock.run(1_000);
+    await rejected;
+    documents.set("/apis", list(apps));
+    const gone = discovery.find("dead.example", "widgets");
+    await clock.run(1_000);
+    expect(await gone).toBe("Unknown");
+  });
+
   test("returns Namespaced, Cluster or Unknown", async () => {
     const { discovery } = served();
     const found = [

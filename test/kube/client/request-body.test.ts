@@ -102,6 +102,65 @@ describe("redact", () => {
     expect(clean).toMatch(/^Invalid value: [^l]*(?:\[secret\][^l]*)+$/);
   });
 
+  test.for([
+    // The word as a part of others stays.
+    [`secrets "my-secret" is forbidden`, `secrets "my-secret" is forbidden`],
+    [`sharedsecrets.management.service "a.secret" not found`, undefined],
+    [`secret_1, secret1, 1secret and a-secret-b`, undefined],
+    // The word alone, however it is quoted, is a value.
+    [`Invalid value: "secret": must be`, `Invalid value: "[secret]": must be`],
+    ["the value secret.", "the value [secret]."],
+    ["'secret' (secret) =secret, `secret`", "'[secret]' ([secret]) =[secret], `[secret]`"],
+    ["map[a:secret b:secret]", "map[a:[secret] b:[secret]]"],
+    ["postgres://u:secret@db-1/secret", "postgres://u:[secret]@db-1/[secret]"],
+    [String.raw`"{\"a\":\"secret\"}"`, String.raw`"{\"a\":\"[secret]\"}"`],
+    [String.raw`"a:\nsecret\tb"`, String.raw`"a:\n[secret]\tb"`],
+    [String.raw`"\u003csecret\u003e"`, String.raw`"\u003c[secret]\u003e"`],
+    ["a=%20secret%20", "a=%20[secret]%20"],
+    ["secret secret", "[secret] [secret]"],
+    ["-secret- .secret.", "-[secret]- .[secret]."],
+    // In base64, too, and next to another secret, whose replacement stays as it is.
+    ["c2VjcmV0 hunter2 secrets", "[secret] [secret] secrets"],
+    ["xhunter2y", "x[secret]y"],
+    ["hunter2secret", "[secret]secret"],
+  ])("replaces the value of a common word where it is one: %s", ([text = "", clean = text]) => {
+    const body = { a: new SecretText(base64("secret")), b: new SecretText("hunter2") };
+    expect(redact(text, body)).toBe(clean);
+  });
+
+  test("replaces secrets that overlap", () => {
+    const body = { a: new SecretText("abcd-1"), b: new SecretText("cd-1ef") };
+    expect(redact("xabcd-1efx", body)).toBe("x[secret]x");
+  });
+
+  describe("leaves the end of a text that is as long as a body", () => {
+    const quoted = "q".repeat(9_000);
+    test.for([
+      [": must have at most 3 items", "must have at most 3 items"],
+      [': spec.data.a: Invalid value: "hunter2": must be other', "must be other"],
+      [": hunter2 must be other", "[secret] must be other"],
+    ])("%s", ([end = "", left = ""]) => {
+      const text = quoted + end;
+      const body = { a: new SecretText("hunter2"), b: new SecretText(quoted) };
+      expect(redact(text, body)).toBe(`[the end of a message of ${text.length} characters] ${left}`);
+    });
+
+    test.for([
+      ["without a colon", quoted],
+      ["with an end of a line", `: ${quoted}`],
+      ["with a secret that has the last colon", `${quoted}a: canary is refused`],
+      ["with one in base64", `${quoted}b: canary`],
+      ["with one that is cut", `${quoted}c: can`],
+    ])("but not %s", ([, text = ""]) => {
+      const body = {
+        a: new SecretText("a: canary"),
+        b: new SecretText(base64("b: canary")),
+        c: [new SecretText("c: canary")],
+      };
+      expect(redact(text, body)).toBe(`[a message of ${text.length} characters]`);
+    });
+  });
+
   test("replaces a text that is as long as a body", () => {
     expect(redact("visible".repeat(2_000), { a: new SecretText("x") })).toBe(
       "[a message of 14000 characters]",

@@ -18,7 +18,7 @@ function refused(
 ): KubeError {
   const { body, ...rest } = answer;
   try {
-    bodyOf(call, { ...rest, text: typeof body === "string" ? body : JSON.stringify(body ?? {}) });
+    bodyOf(call, { ...rest, text: typeof body === "string" ? body : JSON.stringify({ kind: "Status", ...Object(body) }) });
   } catch (error) {
     if (error instanceof KubeError) return error;
   }
@@ -26,15 +26,15 @@ function refused(
 }
 
 test.for([200, 201, 202, 299])("bodyOf returns the JSON of a response with status %i", (status) => {
-  expect(bodyOf(get, { status, text: '{"a":1}' })).toEqual({ a: 1 });
+  expect(bodyOf(get, { status, text: '{"kind":"Secret","a":1}' })).toEqual({ kind: "Secret", a: 1 });
 });
 
 test("a response that is not JSON is a Network error that does not quote it", () => {
   const error = refused({ status: 200, body: "canary" });
   expect(error).toMatchObject({
     code: "Network",
-    status: 0,
-    message: "GET /api/v1/namespaces/ns/secrets/one: response is not JSON",
+    status: 200,
+    message: expect.stringContaining("answered 200 with text that is not JSON"),
   });
 });
 
@@ -53,7 +53,7 @@ describe("an error response", () => {
     [429, "TooManyRequests", "TooManyRequests"],
     [500, "InternalError", "ServerError"],
     [503, undefined, "ServerError"],
-    [301, undefined, "BadRequest"],
+    [400, undefined, "BadRequest"],
   ])("of status %i and reason %s is %s", ([status, reason, code]) => {
     const error = refused({ status, body: reason === undefined ? {} : { reason } });
     expect(error).toMatchObject({ code, status, reason });
@@ -122,7 +122,7 @@ describe("an error response", () => {
   test("that is not JSON, such as from a proxy, is not quoted", () => {
     expect(refused({ status: 502, body: "<html>canary" })).toMatchObject({
       code: "ServerError",
-      explanation: "no explanation",
+      explanation: expect.not.stringContaining("canary"),
       causes: [],
     });
   });

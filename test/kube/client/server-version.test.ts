@@ -8,7 +8,7 @@ const transport = (status: number, text: string) => ({ request: async () => ({ s
 
 test.each([
   ['{"major":"1","minor":"36","gitVersion":"v1.36.2"}', "v1.36.2"],
-  ['{"major":"1"}', ""],
+  ['{"kind":"Something","major":"1"}', ""],
 ])("the version in %s is %j", async (text, version) => {
   expect(await serverVersion(transport(200, text))).toBe(version);
 });
@@ -16,6 +16,7 @@ test.each([
 test.each([
   [403, "Forbidden", '{"kind":"Status","reason":"Forbidden"}'],
   [200, "Network", "<html>"],
+  [200, "Network", '{"major":"1"}'],
 ])("a response with status %i rejects with %s", async (status, code, text) => {
   await expect(serverVersion(transport(status, text))).rejects.toMatchObject({ code });
 });
@@ -39,7 +40,7 @@ async function probeOf(answers: (number | undefined)[]) {
       paths.push(path);
       const status = answers.length > 1 ? answers.shift() : answers[0];
       if (status === undefined) throw new KubeError("no answer", { code: "Network", status: 0 });
-      return { status, text: "" };
+      return { status, text: status === 200 ? '{"gitVersion":"v1.36.2"}' : '{"kind":"Status"}' };
     },
   };
   const probe = new ServerProbe(transport, clock);

@@ -86,7 +86,7 @@ describe("a request", () => {
       accept: "application/x",
       contentType: "application/y",
     });
-    expect(answer).toEqual({ status: 201, text: "made" });
+    expect(answer).toMatchObject({ status: 201, text: "made" });
     expect(peer.arrivals[0]).toMatchObject({
       method: "POST",
       url: "/clusters/one/api/v1/secrets",

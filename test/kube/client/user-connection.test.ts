@@ -30,9 +30,9 @@ test("a user gets the message for a patch, without what the patch had", () => {
     path: "/x",
     body: { a: new SecretText(Buffer.from("s3cret-value").toString("base64")) },
   } as const;
-  const answer = { status: 422, text: JSON.stringify({ message, reason: "Invalid" }) };
+  const answer = { status: 422, text: JSON.stringify({ kind: "Status", message, reason: "Invalid" }) };
   expect(() => bodyForUser(call, answer)).toThrow("the value [secret] is refused");
-  expect(bodyForUser(call, { status: 200, text: '{"a":1}' })).toEqual({ a: 1 });
+  expect(bodyForUser(call, { status: 200, text: '{"kind":"X"}' })).toEqual({ kind: "X" });
 });
 
 /** A connection of a user to a server of a test, and what ends both. */
@@ -110,7 +110,7 @@ describe("a user learns where an object is missing", () => {
     ["which is the namespace", object, { name: "web", kind: "namespaces" }, ""],
     ["which is the kind", object, {}, ""],
   ])("%s", (_what, path, given, place) => {
-    const status = { message: "not found", reason: "NotFound", details: given };
+    const status = { kind: "Status", message: "not found", reason: "NotFound", details: given };
     const answer = { status: 404, text: JSON.stringify(status) };
     const found = thrownBy(() => bodyForUser({ method: "GET", path }, answer));
     expect(found).toMatchObject({ explanation: `not found${place}` });

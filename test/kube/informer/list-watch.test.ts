@@ -244,6 +244,7 @@ describe("a list", () => {
   describe("without support for streaming", () => {
     const page = (names: readonly string[], next: string, padding = "") =>
       JSON.stringify({
+        kind: "SecretList",
         metadata: { continue: next, resourceVersion: "7" },
         items: names.map((name) => ({ metadata: { name }, padding })),
       });
@@ -318,10 +319,10 @@ describe("a list", () => {
 
 describe("get", () => {
   test.for<[string, ApiResponse, unknown]>([
-    ["returns the object", { status: 200, text: '{"a":1}' }, { a: 1 }],
+    ["returns the object", { status: 200, text: '{"kind":"X","a":1}' }, { kind: "X", a: 1 }],
     [
       "returns undefined for a 404 that names the object",
-      { status: 404, text: '{"reason":"NotFound","details":{"name":"x"}}' },
+      { status: 404, text: '{"kind":"Status","reason":"NotFound","details":{"name":"x"}}' },
       undefined,
     ],
   ])("%s", async ([, answer, expected]) => {
@@ -347,7 +348,9 @@ describe("get", () => {
 describe("the resourceVersion of a collection", () => {
   test("is read in a list of one object without its data and without a selector of labels", async () => {
     const { calls, listWatch } = over({
-      answers: ['{"metadata":{"resourceVersion":"17","continue":"x"},"items":[{}]}'],
+      answers: [
+        '{"kind":"List","metadata":{"resourceVersion":"17","continue":"x"},"items":[{}]}',
+      ],
     });
     expect(await listWatch.version(labelled)).toBe("17");
     expect(calls).toEqual([
@@ -384,6 +387,8 @@ describe("a watch", () => {
   test.for<[string, string, string]>([
     ["an ERROR event", '{"type":"ERROR","object":{"code":410,"reason":"Expired"}}', "Gone"],
     ["an event that is not JSON", "canary", "Network"],
+    ["null", "null", "Network"],
+    ["an object that is not an event", '{"message":"canary"}', "Network"],
   ])("rejects at %s, after the events before it", async ([, line, code]) => {
     const { batches, ended } = watching(() => chunksOf(`${event("a")}\n`, `${line}\n`));
     await expect(ended).rejects.toMatchObject({
@@ -433,7 +438,7 @@ describe("a watch", () => {
   });
 
   test.for<[string, number, string, string]>([
-    ["rejects for an error status", 410, '{"reason":"Expired"}', "Gone"],
+    ["rejects for an error status", 410, '{"kind":"Status","reason":"Expired"}', "Gone"],
     ["rejects for an error status without a body", 500, "", "ServerError"],
     ["rejects for a status other than 200", 204, "{}", "Network"],
   ])("%s", async ([, status, text, code]) => {
