@@ -73,11 +73,13 @@ const server = createServer((request, response) => {
   const status = isKey || isList ? 200 : 404;
   request.resume().once("end", () => {
     response.writeHead(status, { "content-type": "application/json" });
-    response.end(JSON.stringify(status === 200 ? answer : { reason: "NotFound", message: "gone" }));
+    response.end(JSON.stringify(status === 200 ? answer : missing));
   });
 });
 const ready = { type: "Ready", status: "True", reason: "Active", message: "It is valid." };
+const missing = { kind: "Status", reason: "NotFound", message: "gone" };
 const answer = {
+  kind: "OwnedAccessKey",
   metadata: { name: "ci", uid: "uid-1", creationTimestamp: "2026-01-01T00:00:00Z" },
   spec: { user: "alice" },
   status: {

@@ -38,7 +38,7 @@ test("the description of a key has no key", () => {
     spec: { user: "alice", key: "s3cret-key-value", ttl: 60, ttlAfterLastActivity: true },
   });
   expect(Object.fromEntries(lines)).toMatchObject({
-    Scope: "none, so it is not narrowed",
+    Scope: "no scope: all rights of alice",
     User: "alice",
     Lifetime: "60 seconds after its last use",
     Expires: "never",

@@ -116,6 +116,13 @@ test.each<[string, Readonly<Record<string, string>>, string | undefined]>([
   expect(stderr).toContain(`OwnedAccessKey "ci" ${end}\n`);
 });
 
+test("keys create says what a key without a scope may do", async () => {
+  const sentence = 'OwnedAccessKey "ci" has no scope: all rights of alice\n';
+  expect((await createKey({}, { toKey: accepted })).stderr).toContain(sentence);
+  const scoped = await createKey({ role: "serviceCLI" }, { toKey: accepted });
+  expect(scoped.stderr).not.toContain("no scope");
+});
+
 test.each([
   ["--gateway requires --output", { gateway: "https://a" }],
   ["--gateway-ca requires --gateway", { output: "env", "gateway-ca": "ca.crt" }],

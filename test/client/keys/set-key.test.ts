@@ -56,7 +56,7 @@ describe("keys set", () => {
     expect(stderr.trimEnd().split("\n")).toEqual([
       'OwnedAccessKey "ci" has another displayName',
       'OwnedAccessKey "ci" ends 60s after its creation',
-      'OwnedAccessKey "ci" has another scope: not limited, instead of role=serviceCLI,rules=1',
+      'OwnedAccessKey "ci" has another scope: no scope: all rights of alice, instead of role=serviceCLI,rules=1',
     ]);
   });
 

@@ -252,6 +252,17 @@ describe("a display name", () => {
     expect(line(text)).toBe("  team-a/db Reason, 0 of 0 targets synced");
   });
 
+  test.each([
+    [{ user: "alice" }, "no scope: all rights of alice"],
+    [{ user: "alice", scope: { roles: [] } }, undefined],
+  ])("of a key says what a key without a scope may do: %j", (spec, unscoped) => {
+    const raw = { ...object("False"), spec };
+    const found = lifetimeStatus(resources.ownedAccessKeys, raw, { now, endsWithin: 60 });
+    expect(found.unscoped).toBe(unscoped);
+    const text = statusText({ ...sampleReport, keys: [found] }, plain);
+    expect(text.includes("(no scope: all rights of alice)")).toBe(unscoped !== undefined);
+  });
+
   test("of a key is in its item", () => {
     const raw = { ...object("True"), spec: { displayName: "Pipeline" } };
     const found = lifetimeStatus(resources.ownedAccessKeys, raw, { now, endsWithin: 60 });

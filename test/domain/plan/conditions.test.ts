@@ -63,10 +63,10 @@ describe("conditions", () => {
   test("have messages of at most 1024 characters", () => {
     const [long] = mergeConditions(
       [],
-      [{ ...claim("Ready", "True"), message: "x".repeat(2000) }],
+      [{ ...claim("Ready", "True"), message: `${"x".repeat(2000)}: no` }],
       at,
     );
-    expect(long?.message).toBe(`${"x".repeat(1021)}...`);
+    expect(long?.message).toBe(`${"x".repeat(678)} ... ${"x".repeat(337)}: no`);
     const [fitting] = mergeConditions(
       [],
       [{ ...claim("Ready", "True"), message: "x".repeat(1024) }],
