@@ -246,4 +246,30 @@ export function describeFront(given: () => DirectFixture): void {
     );
     expect(shown.map(([what]) => what)).toEqual([]);
   });
+
+  it("answers 503 for a group whose API server does not answer, and 403 for one that is not there", async () => {
+    const services = "/apis/apiregistration.k8s.io/v1/apiservices";
+    const [group, version] = ["dead.example", "v1"];
+    const name = `${version}.${group}`;
+    const service = { namespace: "default", name: "nobody" };
+    const spec = { group, version, service, groupPriorityMinimum: 1, versionPriority: 1 };
+    const body = { apiVersion: "apiregistration.k8s.io/v1", kind: "APIService", metadata: { name } };
+    await fixture.arrange(post(services, { ...body, spec }));
+    const token = await fixture.mint("dead", { scope: { rules: [{ verbs: ["get", "list"] }] } });
+    const ask = (path: string) =>
+      askGateway({ key: token, server: fixture.server, path: `${directPath}${path}` });
+    try {
+      await eventually(
+        async () => (await ask("/apis/dead.example/v1/widgets")).text.includes("dead.example does"),
+        { what: "the group to be known and dead", every: 500 },
+      );
+      expect(await ask("/apis/dead.example/v1/widgets")).toMatchObject({
+        status: 503,
+        text: expect.stringContaining("the API server of the group dead.example does not answer"),
+      });
+      expect(await ask("/apis/nowhere.example/v1/widgets")).toMatchObject({ status: 403 });
+    } finally {
+      await fixture.arrange(remove(`${services}/${name}`));
+    }
+  });
 }

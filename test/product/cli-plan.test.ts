@@ -330,6 +330,38 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey plan", () => {
     ]);
   });
 
+  it("names a data key that a file leaves out and that its object and copies keep", async () => {
+    const name = unique("kept");
+    const path = sharedSecretPath(home, name);
+    const data = { password: base64(canary), user: base64(canary) };
+    const object = { apiVersion, kind: "SharedSecret", metadata: { namespace: home, name } };
+    const both = { ...object, spec: { data } };
+    const create = ["create", "--field-manager=kubectl-create", "-f", "-"];
+    await kubectl(inject("controlPlane"), create, { input: dump(both) });
+    const kept = {
+      object: { kind: "SharedSecret", namespace: home, name },
+      state: "info",
+      reason: "DataKept",
+      message: expect.stringMatching(
+        new RegExp(
+          '^Field manager "kubectl" applies it without user: field manager "kubectl-create" has ' +
+            `set that, .* kubectl latchkey unset ${name} user\\.$`,
+        ),
+      ),
+    };
+    write([both]);
+    expect((await planned(["-f", file])).notes).toEqual([]);
+    write([{ ...object, spec: { data: { password: data.password } } }]);
+    expect((await planned(["-f", file])).notes).toMatchObject([kept]);
+    await apply();
+    expect(await api.find(path)).toMatchObject({ spec: { data } });
+    const why = await runCli(["why", name, "-n", home, "-o", "json"]);
+    expect(listAt(JSON.parse(why.stdout), "items")).toContainEqual(expect.objectContaining(kept));
+    await runCli(["unset", name, "user", "-n", home]);
+    expect((await planned(["-f", file])).notes).toEqual([]);
+    await api.delete(path);
+  });
+
   it.each([
     ["no YAML", `data: {a: "${canary}`, 2, "is not valid YAML at line 1"],
     ["a value without quotes", value("12345678"), 2, 'data["a"] must be a string; put the value'],

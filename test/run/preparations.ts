@@ -104,6 +104,7 @@ export const preparations: readonly Preparation[] = [
     usedThrough: ["test/support/token-verifiers.ts"],
     make: async (deps) => (await pythonCommand(pyJwtProgram, deps)).packages,
   },
+  debian(["nginx", "libpcre2-8-0"], "test/support/nginx.ts"),
   go(operatorCrdsModule, "test/support/operator-crds.ts"),
   go(luaModule, "test/support/health-scripts.ts"),
   go(controlPlaneModule({ KUBERNETES_MINOR: minors[1] }), "test/verify/two-versions.test.ts"),
