@@ -253,7 +253,11 @@ export function describeFront(given: () => DirectFixture): void {
     const name = `${version}.${group}`;
     const service = { namespace: "default", name: "nobody" };
     const spec = { group, version, service, groupPriorityMinimum: 1, versionPriority: 1 };
-    const body = { apiVersion: "apiregistration.k8s.io/v1", kind: "APIService", metadata: { name } };
+    const body = {
+      apiVersion: "apiregistration.k8s.io/v1",
+      kind: "APIService",
+      metadata: { name },
+    };
     await fixture.arrange(post(services, { ...body, spec }));
     const token = await fixture.mint("dead", { scope: { rules: [{ verbs: ["get", "list"] }] } });
     const ask = (path: string) =>

@@ -209,7 +209,9 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
     }
     const { stdout } = await runCli(["keys", "list"], { user: "bob" });
     expect(stdout).toMatch(/^NAME +READY +REASON +SUBJECT +REQUESTER +SCOPE +EXPIRES /);
-    expect(stdout).toMatch(new RegExp(`^${name} +True +Active +user:bob +bob +no scope: all rights of bob +`, "m"));
+    expect(stdout).toMatch(
+      new RegExp(`^${name} +True +Active +user:bob +bob +no scope: all rights of bob +`, "m"),
+    );
     const described = await runCli(["keys", "describe", name], { user: "bob" });
     expect(described.stdout).toMatch(/^Requester: +bob$/m);
     expect(described.stdout).not.toContain(key.trim());

@@ -196,7 +196,9 @@ function sayState(
   );
   terminal.say(`OwnedAccessKey "${name}" ${keyEnd(spec, object)}`);
   if (parseOwnedAccessKeySpec(spec).scope === "none")
-    terminal.say(`OwnedAccessKey "${name}" has ${unscopedOf({ ...recordAt({ object }, "object"), spec })}`);
+    terminal.say(
+      `OwnedAccessKey "${name}" has ${unscopedOf({ ...recordAt({ object }, "object"), spec })}`,
+    );
   return ready?.status === "False" ? exitCodes.unhealthy.code : exitCodes.done.code;
 }
 

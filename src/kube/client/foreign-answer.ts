@@ -43,19 +43,35 @@ export function plainRefusal(answer: Answer, json: unknown): string | undefined 
     : undefined;
 }
 
-/** The kind of an answer that has no JSON to judge, such as that of a signed list. */
-export function answerText({ status, origin }: Answer, kind = ""): string {
-  if (origin === undefined) return `the server answered ${status} with ${kind}`;
+/**
+ * Why an answer is not a document of any format, such as `status 302 with a redirect to a.example`;
+ * undefined if it may be one. Only the beginning of the text is needed.
+ */
+export function foreignDocument(answer: Answer): string | undefined {
+  const { status, text } = answer;
+  const isPossible = status === 200 && text.trim() !== "" && text.trim() !== "null";
+  return isPossible && !isPage(answer)
+    ? undefined
+    : `status ${described(answer, kindOf(answer, text.trim() === "null" ? null : undefined))}`;
+}
+
+function answerText(answer: Answer, kind: string): string {
+  return `${answer.origin?.host ?? "the server"} answered ${described(answer, kind)}`;
+}
+
+function described({ status, origin }: Answer, kind: string): string {
+  if (origin === undefined) return `${status} with ${kind}`;
   // A stranger's text: only what looks like a media type is repeated.
   const [type] = /^[\w.+-]{1,60}\/[\w.+-]{1,60}/.exec(origin.contentType ?? "") ?? [];
-  return `${origin.host} answered ${status} with ${kind} (${type ?? "no content type"})`;
+  return `${status} with ${kind} (${type ?? "no content type"})`;
 }
 
 function kindOf(answer: Answer, json: unknown): string {
   if (isRedirect(answer)) return redirectText(answer);
-  if (json !== undefined) return json === null ? "null" : "JSON that is not a Kubernetes object";
+  if (json === null) return "null";
+  if (json !== undefined) return "JSON that is not a Kubernetes object";
   if (answer.text.trim() === "") return "an empty body";
-  return isPage(answer) ? "an HTML page" : "text that is not JSON";
+  return isPage(answer) ? "an HTML page" : "other text";
 }
 
 /** Every object of Kubernetes has a kind, except the version of the API server. */
@@ -68,7 +84,7 @@ function isPage({ text, origin }: Answer): boolean {
 }
 
 function isRedirect({ status }: Answer): boolean {
-  return status >= 300 && status < 400;
+  return status >= 300 && status < 400 && status !== 304;
 }
 
 const longestHost = 253;

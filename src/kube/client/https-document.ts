@@ -3,7 +3,14 @@ import { ByteCollector } from "../../runtime/byte-collector.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { reasonOf } from "../../runtime/failure-reason.ts";
 import type { ProxyOf } from "../credentials/proxies.ts";
+import { readHeaders } from "./exchange.ts";
+import { foreignDocument } from "./foreign-answer.ts";
 import { createTlsConnector } from "./tls-connector.ts";
+
+/** Enough to recognize a page. */
+function beginningOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.subarray(0, 64)).toString("latin1");
+}
 
 /** A document of another server; `bytes` is undefined if it is the one that the request names. */
 export interface FetchedDocument {
@@ -107,10 +114,12 @@ export class HttpsDocument {
         signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
       });
       const bytes = await this.#read(body);
+      const origin = { host: this.#url.host, ...readHeaders(headers) };
       const tag = typeof headers.etag === "string" ? headers.etag : undefined;
       const isConditional = etag !== undefined || query !== undefined;
       if (statusCode === 304 && isConditional) return { bytes: undefined, etag };
-      if (statusCode !== 200) throw new HttpsDocumentError(`status ${statusCode}`);
+      const foreign = foreignDocument({ status: statusCode, text: beginningOf(bytes), origin });
+      if (foreign !== undefined) throw new HttpsDocumentError(foreign);
       return { bytes, etag: tag };
     } catch (error) {
       if (error instanceof HttpsDocumentError) throw error;

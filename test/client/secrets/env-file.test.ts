@@ -52,7 +52,7 @@ describe("a value that dotenv reads differently is said once, without the value"
   };
 
   test.each<[text: string, parts: readonly string[]]>([
-    ["A=${canary}\nB=x$canary\nC=\"$canary\"", ["A, B, C: programs that know ${NAME}"]],
+    ['A=${canary}\nB=x$canary\nC="$canary"', ["A, B, C: programs that know ${NAME}"]],
     ["A=canary#canary", ["A: dotenv ends a value at #"]],
     ['A="canary\\"b"', ["A: dotenv keeps the backslash"]],
     [

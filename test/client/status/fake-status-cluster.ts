@@ -30,7 +30,8 @@ export function fakeStatusCluster(initial?: KubeErrorCode): FakeStatusCluster {
     if (hasBug) throw new TypeError("bug");
     if (failing !== undefined)
       throw new KubeError("failed", { code: failing, status: 0, explanation: "away" });
-    if (method === "POST") return { status: 201, text: '{"kind":"Review","status":{"allowed":true}}' };
+    if (method === "POST")
+      return { status: 201, text: '{"kind":"Review","status":{"allowed":true}}' };
     const items = path.includes("/sharedsecrets") ? [sharedSecret] : [];
     return { status: 200, text: JSON.stringify({ kind: "List", items }) };
   };

@@ -92,7 +92,9 @@ describe("a request", () => {
   });
 
   test("resolves to the object, and rejects with the error of the API server", async () => {
-    expect(await client({ status: 200, text: '{"kind":"Secret","a":1}' }).client.get(secrets, ref)).toEqual({
+    expect(
+      await client({ status: 200, text: '{"kind":"Secret","a":1}' }).client.get(secrets, ref),
+    ).toEqual({
       kind: "Secret",
       a: 1,
     });

@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { aggregatedDiscovery } from "../../../src/api/discovery.ts";
-import { createDiscovery, type DiscoveryBounds, groupUnavailable } from "../../../src/kube/client/discovery.ts";
+import {
+  createDiscovery,
+  type DiscoveryBounds,
+  groupUnavailable,
+} from "../../../src/kube/client/discovery.ts";
 import { KubeError } from "../../../src/kube/client/kube-error.ts";
 import type { ApiRequest } from "../../../src/kube/client/transport.ts";
 import { TimeShare } from "../../../src/runtime/time-share.ts";
@@ -123,7 +127,10 @@ describe("find", () => {
   test("rejects for a group whose API server does not answer, and knows what it had before", async () => {
     const { discovery, documents, clock } = served();
     const kept = { ...dead.versions[0], ...version("v1", resource("kept", "Kept", "Cluster")) };
-    documents.set("/apis", list(apps, dead, { metadata: { name: "old.example" }, versions: [kept] }));
+    documents.set(
+      "/apis",
+      list(apps, dead, { metadata: { name: "old.example" }, versions: [kept] }),
+    );
     expect(await discovery.find("old.example", "kept")).toBe("Cluster");
     const found = discovery.find("dead.example", "widgets");
     const rejected = expect(found).rejects.toMatchObject({

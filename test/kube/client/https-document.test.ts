@@ -21,6 +21,12 @@ const answers: Readonly<Record<string, Answer>> = {
   "/unchanged": (_, response) => response.writeHead(304).end(),
   "/missing": (_, response) => response.writeHead(404).end("no such page"),
   "/moved": (_, response) => response.writeHead(302, { location: "/good" }).end(),
+  "/page": (_, response) => response.setHeader("content-type", "text/html").end("canary"),
+  "/typeless": (_, response) => response.end(" <html>canary"),
+  "/empty": (_, response) => response.end(),
+  "/null": (_, response) => response.setHeader("content-type", "application/json").end("null\n"),
+  "/login": (_, response) =>
+    response.writeHead(302, { location: "https://login.example/?state=canary" }).end(),
   "/large": (_, response) => response.end("a".repeat(101)),
   "/sized": ({ url }, response) => response.end("a".repeat(Number(url?.split("=")[1]))),
   "/endless": (_, response) => {
@@ -142,14 +148,34 @@ describe("a document cannot be read", () => {
   const otherCa = newCa({ dnsNames: ["127.0.0.1"], clientName: "none", now: Date.now() });
 
   test.each<[string, string, Partial<HttpsDocumentOptions>, string]>([
-    ["that does not exist", "/missing", {}, "status 404"],
+    ["that does not exist", "/missing", {}, "status 404 with other text (no content type)"],
+    ["that is a page", "/page", {}, "status 200 with an HTML page (text/html)"],
+    [
+      "that is a page without a type",
+      "/typeless",
+      {},
+      "status 200 with an HTML page (no content type)",
+    ],
+    ["that is empty", "/empty", {}, "status 200 with an empty body (no content type)"],
+    ["that is null", "/null", {}, "status 200 with null (application/json)"],
+    [
+      "behind a login",
+      "/login",
+      {},
+      "status 302 with a redirect to login.example (no content type)",
+    ],
     [
       "that is not the one of the client, though the server says so",
       "/unchanged",
       {},
-      "status 304",
+      "status 304 with an empty body (no content type)",
     ],
-    ["that is elsewhere: no redirect is followed", "/moved", {}, "status 302"],
+    [
+      "that is elsewhere: no redirect is followed",
+      "/moved",
+      {},
+      "status 302 with a redirect to another path (no content type)",
+    ],
     ["that is too large", "/large", {}, "more than 100 bytes"],
     ["that has no end", "/endless", {}, "more than 100 bytes"],
     ["that does not begin in time", "/silent", { timeoutMs: 300 }, "TimeoutError"],

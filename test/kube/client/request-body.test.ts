@@ -142,7 +142,9 @@ describe("redact", () => {
     ])("%s", ([end = "", left = ""]) => {
       const text = quoted + end;
       const body = { a: new SecretText("hunter2"), b: new SecretText(quoted) };
-      expect(redact(text, body)).toBe(`[the end of a message of ${text.length} characters] ${left}`);
+      expect(redact(text, body)).toBe(
+        `[the end of a message of ${text.length} characters] ${left}`,
+      );
     });
 
     test.for([

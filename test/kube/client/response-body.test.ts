@@ -18,7 +18,10 @@ function refused(
 ): KubeError {
   const { body, ...rest } = answer;
   try {
-    bodyOf(call, { ...rest, text: typeof body === "string" ? body : JSON.stringify({ kind: "Status", ...Object(body) }) });
+    bodyOf(call, {
+      ...rest,
+      text: typeof body === "string" ? body : JSON.stringify({ kind: "Status", ...Object(body) }),
+    });
   } catch (error) {
     if (error instanceof KubeError) return error;
   }
@@ -26,7 +29,10 @@ function refused(
 }
 
 test.for([200, 201, 202, 299])("bodyOf returns the JSON of a response with status %i", (status) => {
-  expect(bodyOf(get, { status, text: '{"kind":"Secret","a":1}' })).toEqual({ kind: "Secret", a: 1 });
+  expect(bodyOf(get, { status, text: '{"kind":"Secret","a":1}' })).toEqual({
+    kind: "Secret",
+    a: 1,
+  });
 });
 
 test("a response that is not JSON is a Network error that does not quote it", () => {
@@ -34,7 +40,7 @@ test("a response that is not JSON is a Network error that does not quote it", ()
   expect(error).toMatchObject({
     code: "Network",
     status: 200,
-    message: expect.stringContaining("answered 200 with text that is not JSON"),
+    message: expect.stringContaining("answered 200 with other text"),
   });
 });
 

@@ -30,7 +30,10 @@ test("a user gets the message for a patch, without what the patch had", () => {
     path: "/x",
     body: { a: new SecretText(Buffer.from("s3cret-value").toString("base64")) },
   } as const;
-  const answer = { status: 422, text: JSON.stringify({ kind: "Status", message, reason: "Invalid" }) };
+  const answer = {
+    status: 422,
+    text: JSON.stringify({ kind: "Status", message, reason: "Invalid" }),
+  };
   expect(() => bodyForUser(call, answer)).toThrow("the value [secret] is refused");
   expect(bodyForUser(call, { status: 200, text: '{"kind":"X"}' })).toEqual({ kind: "X" });
 });

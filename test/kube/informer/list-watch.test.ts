@@ -348,9 +348,7 @@ describe("get", () => {
 describe("the resourceVersion of a collection", () => {
   test("is read in a list of one object without its data and without a selector of labels", async () => {
     const { calls, listWatch } = over({
-      answers: [
-        '{"kind":"List","metadata":{"resourceVersion":"17","continue":"x"},"items":[{}]}',
-      ],
+      answers: ['{"kind":"List","metadata":{"resourceVersion":"17","continue":"x"},"items":[{}]}'],
     });
     expect(await listWatch.version(labelled)).toBe("17");
     expect(calls).toEqual([
