@@ -355,7 +355,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey plan", () => {
     expect((await planned(["-f", file])).notes).toMatchObject([kept]);
     await apply();
     expect(await api.find(path)).toMatchObject({ spec: { data } });
-    const why = await runCli(["why", name, "-n", home, "-o", "json"]);
+    const why = await runCli(["why", `sharedsecret/${name}`, "-n", home, "-o", "json"]);
     expect(listAt(JSON.parse(why.stdout), "items")).toContainEqual(expect.objectContaining(kept));
     await runCli(["unset", name, "user", "-n", home]);
     expect((await planned(["-f", file])).notes).toEqual([]);

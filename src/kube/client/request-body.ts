@@ -43,7 +43,13 @@ function withoutSecrets(text: string, body: unknown): string {
   findSecrets(body, searchIn(text), found);
   if (found.size === 0) return text;
   const isSecret = new Uint8Array(text.length);
-  for (const secret of found) mark(text, secret, isSecret);
+  const [words, others] = [true, false].map((is) => [...found].filter((one) => isWord(one) === is));
+  for (const secret of others ?? []) mark(text, secret, isSecret);
+  // What is replaced is not a part of the word next to it.
+  const rest = text.replaceAll(/[^]/g, (character, at: number) =>
+    isSecret[at] === 1 ? " " : character,
+  );
+  for (const secret of words ?? []) mark(rest, secret, isSecret);
   return Array.from(isSecret, (is, at) => {
     if (is === 0) return text[at];
     return isSecret[at - 1] === 1 ? "" : "[secret]";
@@ -52,21 +58,25 @@ function withoutSecrets(text: string, body: unknown): string {
 
 /** Marks the characters of a secret wherever the text has it. */
 function mark(text: string, secret: string, isSecret: Uint8Array): void {
-  const isWord = secret.length <= longestWord && /^[a-z._-]+$/.test(secret);
+  const isAnywhere = !isWord(secret);
   let marked = 0;
   for (let at = text.indexOf(secret); at !== -1; at = text.indexOf(secret, at + 1)) {
     const end = at + secret.length;
-    if (isWord && isPartOfWord(text, at, end)) continue;
+    if (!isAnywhere && isPartOfWord(text, at, end)) continue;
     isSecret.fill(1, Math.max(at, marked), end);
     marked = end;
   }
 }
 
-/**
- * A secret of small letters alone may be a word of any sentence, such as `secret`. Inside of a
- * longer word it is not replaced: that would garble the sentence, and show which word it is.
- */
 const longestWord = 15;
+
+/**
+ * Whether a secret may be a word of any sentence, such as `secret`. Inside of a longer word it is
+ * not replaced: that would garble the sentence, and show which word it is.
+ */
+function isWord(secret: string): boolean {
+  return secret.length <= longestWord && /^[a-z._-]+$/.test(secret);
+}
 
 /** The characters that begin a word may be the end of an escape, such as `\n` or `\u003c`. */
 function isPartOfWord(text: string, start: number, end: number): boolean {
