@@ -173,7 +173,7 @@ export const reportReasons = {
   Created: "The object of a file does not exist yet.",
   Configured: "The object of a file exists.",
   NotChecked: "The API server cannot check the object, because its namespace does not exist yet.",
-  DataKept: "The SharedSecret keeps data keys that whoever applies it leaves out.",
+  DataKept: "The SharedSecret keeps data keys that its files leave out.",
   NotPlanned: "Sync does not depend on the object of a file.",
   Supported: "The version of the API server is supported.",
   NotSupported: "The version of the API server is not supported.",

@@ -5,7 +5,7 @@ import { reportObject } from "../../domain/report-object.ts";
 import { plainItem } from "../report.ts";
 import { keptDataKeys } from "../secrets/field-owners.ts";
 
-/** Says which data keys a SharedSecret keeps although whoever applies it leaves them out. */
+/** Says which data keys a SharedSecret keeps although its files leave them out. */
 export function keptDataItems(ref: ObjectRef, object: unknown): readonly ReportItem[] {
   const kept = keptDataKeys(object);
   if (kept === undefined) return [];

@@ -25,7 +25,7 @@ export function applierWarnings(object: unknown, keys: readonly string[]): reado
 }
 
 /** Data keys that an object keeps although a field manager applies it without them. */
-export interface KeptKeys {
+interface KeptKeys {
   readonly keys: readonly string[];
   /** Who set them. */
   readonly setBy: string;

@@ -9,5 +9,6 @@ export function unscopedText(
   { hasParent }: { readonly hasParent: boolean },
 ): string {
   const holder = user ?? (team === undefined ? subject : `team ${team}`) ?? "its user";
-  return `no scope: all rights of ${holder}${hasParent ? ", as far as its parent key has them" : ""}`;
+  const limit = hasParent ? ", as far as its parent key has them" : "";
+  return `no scope: all rights of ${holder}${limit}`;
 }

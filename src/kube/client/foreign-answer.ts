@@ -9,7 +9,7 @@ export interface AnswerOrigin {
   readonly location?: string | undefined;
 }
 
-/** An answer, all of which may be text of a stranger. */
+/** An answer, all of which any server may have sent. */
 interface Answer {
   readonly status: number;
   readonly text: string;
@@ -61,7 +61,7 @@ function answerText(answer: Answer, kind: string): string {
 
 function described({ status, origin }: Answer, kind: string): string {
   if (origin === undefined) return `${status} with ${kind}`;
-  // A stranger's text: only what looks like a media type is repeated.
+  // Any server may have sent it: only what looks like a media type is repeated.
   const [type] = /^[\w.+-]{1,60}\/[\w.+-]{1,60}/.exec(origin.contentType ?? "") ?? [];
   return `${status} with ${kind} (${type ?? "no content type"})`;
 }

@@ -84,6 +84,7 @@ describe("a value that dotenv reads differently is said once, without the value"
   const odd = ['"a\\"b"', '"\\$B"', '"\\\\"', "'a#b'", "a'b", 'a"b', "=", "", " a ", "a\\nb"];
   test.each([...values, ...odd])("or both read A=%s alike", (value) => {
     const text = `A=${value}\n`;
-    if (said(text).length === 0) expect({ ...readByDotenv(text) }).toEqual(parse(text));
+    const isSaid = said(text).length > 0;
+    expect(isSaid ? parse(text) : readByDotenv(text)).toEqual(parse(text));
   });
 });

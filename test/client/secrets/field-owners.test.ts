@@ -70,7 +70,7 @@ describe("an apply that conflicts says who owns the field and what to do", () =>
   });
 });
 
-describe("data keys that whoever applies leaves out", () => {
+describe("data keys that a manager leaves out of its files", () => {
   const fields = (...keys: readonly string[]) => ({
     "f:spec": { "f:data": Object.fromEntries(keys.map((key) => [`f:${key}`, {}])) },
   });

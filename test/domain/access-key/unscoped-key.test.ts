@@ -15,11 +15,13 @@ test.each([
 });
 
 test.each([
-  ["says so", "none", expect.stringContaining(" It has no scope: all rights of alice.")],
-  ["with a scope does not", "unlimited", expect.not.stringContaining("no scope")],
-])("why of a key that is accepted %s", (_what, kind, message) => {
+  ["says so", "none", true],
+  ["with a scope does not", "unlimited", false],
+])("why of a key that is accepted %s", (_what, kind, isSaid) => {
   const entries = { roles: [], projects: [], spaces: [], virtualClusters: [], clusters: [] };
   const scope = kind === "none" ? "none" : { ...entries, rules: [] };
   const key = resolvedKey({ owner: { user: "alice" }, spec: { scope } });
-  expect(explainKey(key, born)).toMatchObject({ state: "ok", message });
+  const { state, message } = explainKey(key, born);
+  expect(state).toBe("ok");
+  expect(message.endsWith(" It has no scope: all rights of alice.")).toBe(isSaid);
 });

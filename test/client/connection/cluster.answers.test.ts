@@ -1,11 +1,11 @@
 import { createServer } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { clusterOver } from "../../src/client/connection/cluster.ts";
-import { connectUser } from "../../src/kube/client/user-connection.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
-import { endServer, KeptSockets, listenLocally } from "../support/local-server.ts";
-import { fakeChoice } from "./fake-cluster.ts";
-import { runCommand } from "./run-command.ts";
+import { clusterOver } from "../../../src/client/connection/cluster.ts";
+import { connectUser } from "../../../src/kube/client/user-connection.ts";
+import { systemClock } from "../../../src/runtime/clock.ts";
+import { endServer, KeptSockets, listenLocally } from "../../support/local-server.ts";
+import { fakeChoice } from "../fake-cluster.ts";
+import { runCommand } from "../run-command.ts";
 
 const html = { "content-type": "text/html" };
 const json = { "content-type": "application/json" };
@@ -24,7 +24,12 @@ const answers = [
   ],
   [200, json, "null", "200 with null (application/json)"],
   [200, json, "{}", "200 with JSON that is not a Kubernetes object (application/json)"],
-  [200, json, '{"ok":"canary"}', "200 with JSON that is not a Kubernetes object (application/json)"],
+  [
+    200,
+    json,
+    '{"ok":"canary"}',
+    "200 with JSON that is not a Kubernetes object (application/json)",
+  ],
   [404, json, '{"error":"canary"}', "404 with JSON that is not a Kubernetes object"],
   [200, {}, "", "200 with an empty body (no content type)"],
 ] as const;
