@@ -4,6 +4,7 @@ import { type EntryField, type EntryVerdict, scopeEntries } from "../scope/scope
 import { explainKey, objectOf } from "./explain-key.ts";
 import { authorizeWithKey, type KeyedRequest } from "./key-authorization.ts";
 import { ancestorsOf, type ResolvedKey } from "./key-state.ts";
+import { unscopedText } from "./unscoped-key.ts";
 
 /**
  * Explains whether the scopes of a key allow a request, by the function that authorizes it; RBAC
@@ -26,7 +27,7 @@ export function explainRequest(
     const message =
       scopes.length > 0
         ? `the scope allows ${requestText(keyed.request)}.`
-        : "the key has no scope, so it is not limited to less than its user.";
+        : `the key has ${unscopedText(resolved.key.spec, { hasParent: false })}.`;
     return { object, state: "ok", reason: "WithinScope", message, causes: entries };
   }
   const own = explainKey(resolved, now);

@@ -25,7 +25,7 @@ function objectIn(call: ApiRequest, answer: ApiResponse, sentence: Sentence): un
   const json = answer.json ?? jsonIn(answer);
   const isSuccess = answer.status >= 200 && answer.status < 300;
   if (isSuccess && foreignAnswer(answer, json) === undefined) return json;
-  throw failureOf(call, answer, sentence);
+  throw failureOf(call, { ...answer, json }, sentence);
 }
 
 /** The KubeError of a response that is not what the call asks for. */
@@ -35,7 +35,7 @@ export function statusError(call: ApiRequest, answer: ApiResponse): KubeError {
 
 function failureOf(call: ApiRequest, answer: ApiResponse, sentence: Sentence): KubeError {
   const { status } = answer;
-  const json = jsonIn(answer);
+  const json = answer.json ?? jsonIn(answer);
   const plain = plainRefusal(answer, json);
   const foreign = plain ?? foreignAnswer(answer, json);
   if (foreign === undefined)

@@ -204,7 +204,7 @@ class PooledTransport implements Transport {
       },
     });
     const origin = this.#originOf(readHeaders(headers));
-    const isOpen = statusCode === 200 && !origin.contentType?.startsWith("text/html");
+    const isOpen = statusCode === 200 && !/^text\/html/i.test(origin.contentType ?? "");
     if (isOpen) return { status: statusCode, chunks: body };
     // Read at once; otherwise its socket would stay open.
     return { status: statusCode, text: await readRefusal(body, this.#options), origin };

@@ -315,6 +315,18 @@ describe("a stream", () => {
     expect(texts).toEqual(["one"]);
   });
 
+  test("that is an HTML page is a complete response, with where it is from", async () => {
+    const page = { "content-type": "text/html; charset=utf-8" };
+    const { peer, transport } = await over(
+      ({ answer }) => void answer.writeHead(200, page).end("<html>"),
+    );
+    expect(await transport.stream(get)).toEqual({
+      status: 200,
+      text: "<html>",
+      origin: { host: new URL(peer.url).host, contentType: page["content-type"] },
+    });
+  });
+
   test("ends when its signal aborts", async () => {
     const stop = new AbortController();
     const { transport } = await over(({ answer }) => void answer.writeHead(200).write("one"));
