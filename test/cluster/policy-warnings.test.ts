@@ -301,6 +301,34 @@ describe.skipIf(!inject("hasPolicies"))("a SharedSecret", () => {
     ).toEqual([]);
   });
 
+  it("that keeps a data key which a manifest has no more warns its field manager, once", async () => {
+    const name = unique("kept");
+    const both = { password: "QQ==", user: "QQ==" };
+    expect(await warnings(["create"], { object: object({ data: both }, { name }) })).toEqual([]);
+    const apply = (data: object) =>
+      warnings(["apply", "--server-side"], { object: object({ data }, { name }) });
+    const says = (keys: string, list: string) =>
+      `spec.data keeps ${keys}, which field manager "kubectl" does not apply, because another field manager has set it; ` +
+      `to remove it from the object and every copy: kubectl latchkey unset ${name} ${list}`;
+    expect(await apply({ password: "QQ==" })).toEqual([says("user", "user")]);
+    expect(await apply({ password: "QQ==" })).toEqual([]);
+    expect(await apply(both)).toEqual([]);
+    expect(await apply({})).toEqual([says("password, user", "password user")]);
+    const { spec } = await arrange({ method: "GET", path: sharedSecretPath(namespace, name) });
+    expect(spec).toMatchObject({ data: both });
+  });
+
+  it("with values of kubectl latchkey that no manifest has gets no warning", async () => {
+    const name = unique("kept");
+    await warnings(["create", "--field-manager=kubectl-latchkey"], {
+      object: object({ data: { password: "QQ==" } }, { name }),
+    });
+    const data = { other: "QQ==" };
+    expect(
+      await warnings(["apply", "--server-side"], { object: object({ data }, { name }) }),
+    ).toEqual([]);
+  });
+
   it("with another user as first owner warns users who set its data", async () => {
     const name = unique("squatted");
     // bob grants himself access, and waits for alice's data.
