@@ -157,13 +157,15 @@ export function directRoutes(upstream: Upstream): Routes {
   return [{ pattern: /^\/kubernetes\/cluster(?=\/|$)/, form, upstream: () => upstream }];
 }
 
-const longestQuoted = 200;
+/** Where the paths of every API server begin; of any other path nothing is quoted. */
+const apiRoot = /^\/(?:apis?|openapi|version|healthz|livez|readyz)(?=\/|$)/;
 
 /** Why no route has a path, and what the address in a kubeconfig ends with. */
 export function unservedText(path: string, routes: Routes): string {
+  const [root] = apiRoot.exec(path) ?? [];
   return (
-    `nothing is served at the path ${path.slice(0, longestQuoted)}; the address of the server ` +
-    `in the kubeconfig must end with ${routes.map(({ form }) => form).join(" or ")}`
+    `nothing is served at ${root === undefined ? "this path" : `the path ${root}`}; the address ` +
+    `of the server in the kubeconfig must end with ${routes.map(({ form }) => form).join(" or ")}`
   );
 }
 
