@@ -97,7 +97,13 @@ describe("a change of a SharedSecret requires", () => {
       undefined,
       ["share projects web", "share projects pay"],
     ],
-    ["nothing for a list that the policy rejects", offering("web\npay"), undefined, []],
+    [
+      "share for a list of lines",
+      offering("web\n  pay\r\n"),
+      undefined,
+      ["share projects web", "share projects pay"],
+    ],
+    ["nothing for a list that the policy rejects", offering("web pay"), undefined, []],
     ["share for all projects for a glob", offering("web-*, *"), undefined, ["share projects"]],
     [
       "share for each of 16 projects",
