@@ -31,9 +31,9 @@ interface OpenPools<Pools> {
 }
 
 /**
- * The pools to an API server. When its address, its certificates or the proxy have changed, others take their
- * place, and the former ones close once their requests are over: a connection keeps the trust and
- * the client certificate that it was opened with.
+ * The pools to an API server. When its address, its certificates or the proxy have changed, others
+ * take their place, and the former ones close once their requests are over: a connection keeps the
+ * trust and the client certificate that it was opened with.
  */
 export class CurrentPools<Pools extends Readonly<Record<string, Pool>>> {
   readonly #options: CurrentPoolsOptions<Pools>;

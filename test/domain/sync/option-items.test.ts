@@ -125,10 +125,9 @@ describe.each(listTable)("the list $text", ({ text, entries, bad }) => {
     ["clusters", clusterList],
     ["let in projects", letInProjects],
   ])("of %s has its entries, or names the one that does not fit", (_what, read) => {
+    const wrong = expect.stringContaining(`${JSON.stringify(bad)} is invalid`);
     expect(read(text)).toEqual(
-      bad === undefined
-        ? { kind: "entries", entries }
-        : { kind: "refused", why: expect.stringContaining(`${JSON.stringify(bad)} is invalid`) },
+      bad === undefined ? { kind: "entries", entries } : { kind: "refused", why: wrong },
     );
   });
 
