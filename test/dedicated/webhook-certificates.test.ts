@@ -4,7 +4,14 @@ import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { admissionPath } from "../../src/domain/webhook/webhook-paths.ts";
-import { isTrueAt, parseConditions, recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
+import {
+  isTrueAt,
+  listAt,
+  parseConditions,
+  recordAt,
+  stringAt,
+  stringMapAt,
+} from "../../src/api/parse.ts";
 import { encodeBody } from "../../src/kube/client/request-body.ts";
 import {
   newServerCertificates,
@@ -276,16 +283,16 @@ describe.skipIf(!hasDedicatedClusters)("a used key", () => {
 
 const crdPath =
   "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/ownedaccesskeys.management.service";
-/** The rule of the schema about the forms of `spec.key`. */
-const keyRulePath =
-  "/spec/versions/0/schema/openAPIV3Schema/properties/spec/x-kubernetes-validations/0";
+/** The rules of the schema about the spec. */
+const rulesPath =
+  "/spec/versions/0/schema/openAPIV3Schema/properties/spec/x-kubernetes-validations";
 
 /** Stores an object as an earlier version did: while the schema has no rule about `spec.key`. */
 async function storeUnruled(name: string, spec: object): Promise<void> {
   const { cluster } = fixture;
   const patched = (body: readonly object[]) =>
     cluster.arrange({ method: "PATCH", path: crdPath, type: patchTypes.json, body });
-  const rule: unknown = keyRulePath
+  const rules: unknown = rulesPath
     .split("/")
     .slice(1)
     .reduce<unknown>(
@@ -293,6 +300,10 @@ async function storeUnruled(name: string, spec: object): Promise<void> {
         Array.isArray(value) ? value[Number(step)] : recordAt({ value }, "value")[step],
       await cluster.arrange(get(crdPath)),
     );
+  const all = listAt({ rules }, "rules");
+  // The first rule about the forms of spec.key.
+  const index = all.findIndex((each) => stringAt(each, "fieldPath") === ".key");
+  const keyRulePath = `${rulesPath}/${index}`;
   const create = postKey(name, { user: "root", ...spec });
   const becomesCode = (code: number, request: Ask) =>
     eventually(async () => (await cluster.ask(admin, request)).code === code, {
@@ -300,7 +311,7 @@ async function storeUnruled(name: string, spec: object): Promise<void> {
     });
   await patched([{ op: "remove", path: keyRulePath }]);
   await becomesCode(201, create);
-  await patched([{ op: "add", path: keyRulePath, value: rule }]);
+  await patched([{ op: "add", path: keyRulePath, value: all[index] }]);
   await becomesCode(422, { ...create, path: `${keysPath}?dryRun=All` });
 }
 

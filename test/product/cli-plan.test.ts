@@ -352,7 +352,9 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey plan", () => {
     write([both]);
     expect((await planned(["-f", file])).notes).toEqual([]);
     write([{ ...object, spec: { data: { password: data.password } } }]);
-    expect((await planned(["-f", file])).notes).toMatchObject([kept]);
+    const leftOut = await plan(["-f", file, "-o", "json"]);
+    expect(reportOf(leftOut).notes).toMatchObject([kept]);
+    expect(leftOut.stderr).toMatch(/^kubectl latchkey: warning: spec\.data keeps user, .*\n$/);
     await apply();
     expect(await api.find(path)).toMatchObject({ spec: { data } });
     const why = await runCli(["why", `sharedsecret/${name}`, "-n", home, "-o", "json"]);
