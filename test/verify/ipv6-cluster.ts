@@ -28,7 +28,8 @@ try {
     address: `:${await freePort()}`,
     env: { LATCHKEY_HTTP_ADDRESS: `:${await freePort()}` },
   });
-  const controller = await cluster.run(await free());
+  // kube-apiserver restarts below, which may take longer than a Lease lasts.
+  const controller = await cluster.run({ ...(await free()), restart: "at-once" });
   const webhook = await cluster.runWebhook(await free());
   const args = ["--external-names=localhost,::1", "--log-level=debug"];
   const gateway = await cluster.runGateway({ ...(await free()), args });

@@ -5,6 +5,7 @@ import { resources } from "../../api/resources.ts";
 import { targetFailure } from "../../domain/plan/failed-request.ts";
 import type { ReportedFailure } from "../../domain/plan/failure-history.ts";
 import { nothingToDo } from "../../domain/plan/plan.ts";
+import { wasRepaired } from "../../domain/plan/repairs.ts";
 import {
   type ObservedCopy,
   type UnmanagedSecret,
@@ -122,7 +123,9 @@ function parseUnmanaged(raw: unknown, stores: SyncStores): UnmanagedSecret | und
  * Enqueues a Secret of a project namespace, and the status of the SharedSecrets that sync to it.
  */
 function enqueueSecret({ key, before, after }: Change<TargetSecret>, enqueuer: Enqueuer): void {
-  enqueuer.queues.copy.add(key, "high");
+  // Others do not wait for what somebody changes again and again.
+  const isRepaired = wasRepaired(resources.secrets, refOf(key), enqueuer.memory.repairs);
+  enqueuer.queues.copy.add(key, isRepaired ? "low" : "high");
   enqueuer.statusAt(refOf(key));
   for (const secret of [before, after]) {
     const source = secret && placeholderRequestOf(secret.metadata)?.source;

@@ -174,6 +174,11 @@ export function forgetRepairsIn(namespace: string, repairs: Map<string, Repair>)
   for (const slot of repairs.keys()) if (slot.includes(`/${namespace}/`)) repairs.delete(slot);
 }
 
+/** Whether the same was written to an object again, because it did not stay. */
+export function wasRepaired(resource: Resource, ref: ObjectRef, repairs: Repairs): boolean {
+  return (repairs.get(` ${keyIn(resource, ref)}`)?.repairs ?? 0) > 0;
+}
+
 /** A write to an object. */
 export type StoredWrite = Exclude<Write, { readonly do: "record-event" }>;
 

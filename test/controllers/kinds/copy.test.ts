@@ -8,6 +8,7 @@ import { refusal, type Request } from "../../support/fake-client.ts";
 import { projectNamespace, rawCopy, rawSharedSecret } from "../../support/fake-informers.ts";
 import { rawObject } from "../../support/fake-list-watch.ts";
 import { observedSource } from "../../support/observed-copies.ts";
+import { settled } from "../../support/test-clock.ts";
 import { fakeWorld } from "../../support/world.ts";
 
 const wanted = { namespaces: [projectNamespace("pay")], sharedsecrets: [rawSharedSecret("db")] };
@@ -114,6 +115,24 @@ test("a source that is misspelt and corrected again and again is not contested",
   expect(client.lines.filter((line) => line.startsWith("patch"))).toHaveLength(8);
   expect(client.lines.filter((line) => line.startsWith("replace"))).toHaveLength(8);
   expect(failure()).toBeUndefined();
+});
+
+test("a copy that somebody changes again and again is repaired after what others wait for", async () => {
+  const { world, listWatch, enqueued } = await setup({
+    ...wanted,
+    secrets: [rawCopy("db", "pay")],
+  });
+  const priorities = async () => {
+    enqueued.length = 0;
+    listWatch.emit("secrets", "MODIFIED", rawCopy("db", "pay", { data: { other: "eA==" } }));
+    await settled();
+    return enqueued.filter((line) => line.startsWith("copy "));
+  };
+  expect(await priorities()).toEqual(["copy pay/db high"]);
+  world.memory.repairs.set(" secrets/pay/db", { intent: "same", repairs: 0, at: 0 });
+  expect(await priorities()).toEqual(["copy pay/db high"]);
+  world.memory.repairs.set(" secrets/pay/db", { intent: "same", repairs: 1, at: 0 });
+  expect(await priorities()).toEqual(["copy pay/db low"]);
 });
 
 describe("a source whose data is too large for the cache", () => {
