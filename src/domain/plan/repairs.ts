@@ -176,7 +176,7 @@ export function forgetRepairsIn(namespace: string, repairs: Map<string, Repair>)
 
 /** Whether the same was written to an object again, because it did not stay. */
 export function wasRepaired(resource: Resource, ref: ObjectRef, repairs: Repairs): boolean {
-  return (repairs.get(` ${keyIn(resource, ref)}`)?.repairs ?? 0) > 0;
+  return (repairs.get(slotIn("", keyIn(resource, ref)))?.repairs ?? 0) > 0;
 }
 
 /** A write to an object. */
@@ -188,8 +188,11 @@ function isStored(write: Write): write is StoredWrite {
 
 /** The part of an object that a write is for. */
 export function slotOf(write: StoredWrite): string {
-  return `${partOf(write)} ${objectOf(write)}`;
+  return slotIn(partOf(write), objectOf(write));
 }
+
+/** The part "" is the object as a whole. */
+const slotIn = (part: string, object: Key): string => `${part} ${object}`;
 
 function partOf(write: StoredWrite): string {
   if (write.do !== "patch") return "";
@@ -200,8 +203,8 @@ function partOf(write: StoredWrite): string {
 /** The part of its object that Latchkey overwrites by a write, so that it is not somebody else. */
 export function overwrittenBy(write: StoredWrite): string | undefined {
   const part = partOf(write);
-  if (part === "error") return ` ${objectOf(write)}`;
-  return part === "" ? `error ${objectOf(write)}` : undefined;
+  if (part === "error") return slotIn("", objectOf(write));
+  return part === "" ? slotIn("error", objectOf(write)) : undefined;
 }
 
 /** The object of a write. */
