@@ -7,11 +7,6 @@ import { readHeaders } from "./exchange.ts";
 import { foreignDocument } from "./foreign-answer.ts";
 import { createTlsConnector } from "./tls-connector.ts";
 
-/** Enough to recognize a page. */
-function beginningOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.subarray(0, 64)).toString("latin1");
-}
-
 /** A document of another server; `bytes` is undefined if it is the one that the request names. */
 export interface FetchedDocument {
   readonly bytes: Uint8Array | undefined;
@@ -146,4 +141,9 @@ export class HttpsDocument {
         throw new HttpsDocumentError(`more than ${mostBytes} bytes`, { isTooLarge: true });
     return bytes.take();
   }
+}
+
+/** Enough to recognize a page. */
+function beginningOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.subarray(0, 64)).toString("latin1");
 }
