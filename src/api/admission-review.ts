@@ -11,7 +11,7 @@ export interface AdmissionUser {
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-/** A create or update under admission review (Kubernetes API reference, AdmissionRequest). */
+/** A create, an update or a delete under admission review (Kubernetes API reference, AdmissionRequest). */
 export interface AdmissionRequest {
   /** The uid of the review, not of an object. */
   readonly uid: string;
@@ -20,13 +20,13 @@ export interface AdmissionRequest {
   readonly isDryRun: boolean;
   /** Empty for cluster-scoped objects. */
   readonly namespace: string;
-  /** The object to be persisted; contains secrets in plain text. */
+  /** The object to be persisted, empty for a delete; contains secrets in plain text. */
   readonly object: Readonly<Record<string, unknown>>;
   /** The persisted object; undefined on a create. */
   readonly oldObject: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Parses an AdmissionReview of a create or an update; undefined for any other input. */
+/** Parses an AdmissionReview of a create, an update or a delete; undefined for any other input. */
 export function parseAdmissionReview(raw: unknown): AdmissionRequest | undefined {
   if (!isOfKind(raw, admissionReviewVersion, "AdmissionReview")) return undefined;
   const request = recordAt(raw, "request");
@@ -36,14 +36,15 @@ export function parseAdmissionReview(raw: unknown): AdmissionRequest | undefined
     request["object"],
     request["oldObject"],
   ];
-  if (uid === undefined || (operation !== "CREATE" && operation !== "UPDATE") || !isRecord(object))
-    return undefined;
+  const isDelete = operation === "DELETE" && isRecord(oldObject);
+  const isWrite = (operation === "CREATE" || operation === "UPDATE") && isRecord(object);
+  if (uid === undefined || !(isDelete || isWrite)) return undefined;
   return {
     uid,
     user: parseUser(recordAt(request, "userInfo")),
     isDryRun: isTrueAt(request, "dryRun"),
     namespace: stringAt(request, "namespace") ?? "",
-    object,
+    object: isRecord(object) && !isDelete ? object : {},
     oldObject: isRecord(oldObject) ? oldObject : undefined,
   };
 }

@@ -1,3 +1,4 @@
+import type { Key } from "../api/object.ts";
 import type { Client } from "../kube/client/client.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
 import type { InformerDeps } from "../kube/informer/informer-options.ts";
@@ -7,12 +8,13 @@ import {
   type WatchReading,
 } from "../kube/informer/watch-metrics.ts";
 import { runLoop } from "../kube/queue/loop.ts";
-import { WorkQueue } from "../kube/queue/work-queue.ts";
+import { type Priority, WorkQueue } from "../kube/queue/work-queue.ts";
 import { Recovery } from "../kube/informer/recovery.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { controllerMetrics, queueMetrics } from "../runtime/work-metrics.ts";
 import type { Yielder } from "../runtime/yielder.ts";
 import { createInformers, type Informers } from "./informers.ts";
+import { urgencyOf } from "./kinds/copy.ts";
 import type { Watched } from "./kinds/watched-kind.ts";
 import { ObjectCounts } from "./object-counts.ts";
 import { controllers, createQueues, type QueueName, type Queues } from "./queues.ts";
@@ -138,11 +140,14 @@ function createLeader<W extends SyncWorld>(
   { stores, reconcilers, watches, has, recordWrite, recordDelete }: Informers<W>,
 ): Leader<W> {
   const reconciled = new Set(reconcilers.map(({ queue }) => queue));
+  const memory = newMemory();
+  const urgencyOfCopy = (key: Key): Priority => urgencyOf(key, memory.repairs);
   const queues = createQueues((name) => {
     const counted = reconciled.has(name) && { metrics: queueMetrics(controllers[name], metrics) };
-    return new WorkQueue({ clock, random, ...counted });
+    const urgencyAtTime = name === "copy" ? urgencyOfCopy : undefined;
+    return new WorkQueue({ clock, random, urgencyAtTime, ...counted });
   });
-  const known = { stores, memory: newMemory(), queues, clock, yielder, log, watches };
+  const known = { stores, memory, queues, clock, yielder, log, watches };
   return { queues, world: worldOf({ ...known, has, recordWrite, recordDelete }) };
 }
 

@@ -3,6 +3,7 @@ import type { UserInfo } from "../domain/access-key/authenticate.ts";
 import { bearerOf } from "../domain/gateway/bearer.ts";
 import { secretWriteRefusal, writesSecret } from "../domain/gateway/derived-credentials-policy.ts";
 import { asksForImpersonation, unforwardableName } from "../domain/gateway/forwarded-headers.ts";
+import { mayEndKey } from "../domain/gateway/key-end.ts";
 import { withDefaultNamespace } from "../domain/gateway/object-defaults.ts";
 import { type Refusal, refusal, unauthorized } from "../domain/gateway/refusal.ts";
 import { checkHead, type Framing, type RequestHead } from "../domain/gateway/request-head.ts";
@@ -38,6 +39,8 @@ export interface IdentifiedRequest {
   /** Everything that the scope of the credential has to allow. */
   readonly required: readonly ReviewedRequest[];
   readonly credential: Credential;
+  /** Whether its body may end its own key: then the body is read before the decision. */
+  readonly mayEndKey: boolean;
   readonly user: UserInfo;
   /** Whose turn it takes where requests wait, and whose limits it counts for. */
   readonly sharer: Sharer;
@@ -78,6 +81,7 @@ export async function identifyRequest(
   const { request, target } = understood;
   const { upstream } = target;
   if (upstream === undefined) return refusal(404, "not-found", unservedText(target.path, routes));
+  const asked = { request, upstream, framing: checked.framing, query: target.query };
   return {
     kind: "identified",
     method: checked.method,
@@ -86,6 +90,7 @@ export async function identifyRequest(
     upstream,
     request,
     credential,
+    mayEndKey: credential.ownKey !== undefined && mayEndKey(asked, credential.ownKey),
     user,
     subprotocols,
     required: requiredAccess(request, head.isUpgrade),
@@ -100,7 +105,9 @@ export async function authorizeRequest(
   left: AbortSignal,
 ): Promise<AdmittedRequest | Refusal> {
   const server = findUpstream(identified.upstream);
-  const refused = await accessRefusal({ ...identified, server }, left);
+  const refused = identified.mayEndKey
+    ? undefined
+    : await accessRefusal({ ...identified, server }, left);
   if (refused !== undefined) return refused;
   if (server === undefined)
     return refusal(404, "not-found", "no cluster of this name is connected");
@@ -131,11 +138,12 @@ export async function accessRefusal(
 
 /** Decides about an admitted request once more, by what is known at this moment. */
 export function authorizeAgain(
-  { credential, required, upstream, server }: AdmittedRequest,
+  { credential, required, upstream, server, mayEndKey: isDecidedLater }: AdmittedRequest,
   { findUpstream }: GatewayFront,
 ): Decision {
   if (findUpstream(upstream) !== server)
     return { kind: "not-ready", reason: "the connection of this cluster has changed; retry" };
+  if (isDecidedLater) return { kind: "no-opinion" };
   for (const request of required) {
     const decision = credential.authorizeNow(request, { upstream, server });
     if (decision.kind !== "no-opinion") return decision;

@@ -4,6 +4,7 @@ import type { NotReady } from "../authn/authorize-request.ts";
 import type { UserInfo } from "../domain/access-key/authenticate.ts";
 import type { KeyVerdict } from "../domain/access-key/key-authorization.ts";
 import type { LimitOptions } from "../domain/gateway/in-flight-limits.ts";
+import type { KeyEnd } from "../domain/gateway/key-end.ts";
 import { internalError, type Refusal, refusal, unauthorized } from "../domain/gateway/refusal.ts";
 import type { Destination } from "./upstreams.ts";
 
@@ -22,6 +23,8 @@ export interface Credential {
   readonly sharedAs: string;
   /** Whether a scope limits it. */
   readonly isScoped: boolean;
+  /** The key that it is; absent for a direct token. */
+  readonly ownKey?: OwnKey;
   /** Its name in messages. */
   readonly noun: LimitOptions["noun"];
   /**
@@ -39,6 +42,14 @@ export interface Credential {
   isValid(): boolean;
   /** The end of its validity in milliseconds since the epoch, by what is known now. */
   endsAt(): number;
+}
+
+/** The object of a key that was presented. */
+export interface OwnKey {
+  readonly name: string;
+  readonly uid: string;
+  /** Ends the key with the right of the gateway; resolves with the object as it is then. */
+  end(by: KeyEnd): Promise<unknown>;
 }
 
 /** Finds out who presents a credential. */

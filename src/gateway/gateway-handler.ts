@@ -4,6 +4,7 @@ import type { Exchange, UpgradeExchange } from "../runtime/exchange.ts";
 import { identifyRequest } from "./admit-request.ts";
 import { ForwardedExchange } from "./forward-exchange.ts";
 import { ForwardedUpgrade } from "./forward-upgrade.ts";
+import { KeyEnding } from "./key-ending.ts";
 import { completesBody } from "./own-body.ts";
 import {
   enterRequest,
@@ -35,8 +36,13 @@ export function gatewayHandler(context: GatewayContext): GatewayHandler {
           const isMint =
             mintsToken(admitted.request, admitted.target.query) &&
             completesBody(admitted, exchange);
-          const isReview = !isMint && narrowsReview(admitted);
-          const Forwarded = isMint ? TokenMint : isReview ? SelfReview : ForwardedExchange;
+          const Forwarded = isMint
+            ? TokenMint
+            : admitted.mayEndKey
+              ? KeyEnding
+              : narrowsReview(admitted, exchange.head)
+                ? SelfReview
+                : ForwardedExchange;
           return new Forwarded(exchange, admitted, { clock, bodies, onEnd });
         },
       });

@@ -1,4 +1,5 @@
 import type { ReviewedRequest } from "../api/access-review.ts";
+import type { Metadata } from "../api/object.ts";
 import {
   authorizeKey,
   authorizeNow,
@@ -17,6 +18,7 @@ import {
   keyEndsAt,
   type ResolvedKey,
 } from "../domain/access-key/key-state.ts";
+import type { KeyEnd } from "../domain/gateway/key-end.ts";
 import { unauthorized } from "../domain/gateway/refusal.ts";
 import { spaceProblem } from "../domain/gateway/space-problem.ts";
 import { type Authenticator, type Credential, type Decision, notReady } from "./credential.ts";
@@ -25,6 +27,8 @@ import { authorizeDeps, type Destination, locationsAt } from "./upstreams.ts";
 /** What decides about access keys. */
 interface KeyAuthenticatorDeps extends IdentifyKeyDeps, Omit<AuthorizeKeyDeps, "discovery"> {
   readonly accessKeys: IdentifyKeyDeps["accessKeys"] & AuthorizeKeyDeps["accessKeys"];
+  /** Ends a key with the right of the gateway; resolves with the object as it is then. */
+  readonly endKey: (key: Metadata, by: KeyEnd) => Promise<unknown>;
 }
 
 /** Authenticates access keys, by their objects. */
@@ -49,7 +53,7 @@ interface Presented {
 
 function keyCredential({ user, resolved }: Presented, deps: KeyAuthenticatorDeps): Credential {
   const { accessKeys, clock } = deps;
-  const id = resolved.key.metadata.uid;
+  const { name, uid: id } = resolved.key.metadata;
   const current = (): ResolvedKey | undefined => accessKeys.byId(id);
   const isSame = (): boolean => isSameCredential({ user, resolved }, current());
   return {
@@ -58,6 +62,11 @@ function keyCredential({ user, resolved }: Presented, deps: KeyAuthenticatorDeps
     user,
     isScoped: isScoped(resolved),
     noun: "an access key",
+    ownKey: {
+      name,
+      uid: id,
+      end: (by) => deps.endKey(resolved.key.metadata, by),
+    },
     sharedAs: personOf(resolved, user.username),
     async authorize(request, destination, left) {
       const locations = locationsAt(destination);

@@ -1,4 +1,5 @@
 import { gatewayFieldManager, group } from "../api/names.ts";
+import { resources } from "../api/resources.ts";
 import { createAccessKeyCache, exposeFreshness } from "../authn/access-key-cache.ts";
 import { exposeLabelTrust } from "../authn/request-locations.ts";
 import { identificationResults, UnknownKeyRetries } from "../authn/identify-key.ts";
@@ -95,6 +96,12 @@ export function assembleGateway(
       authenticator: keyAuthenticator({
         accessKeys,
         clock,
+        async endKey({ name, uid }, spec) {
+          const body = { metadata: { uid }, spec };
+          const object = await client.patch(resources.ownedAccessKeys, { name }, { body });
+          accessKeys.observe(object);
+          return object;
+        },
         unknownKeyRetries: new UnknownKeyRetries(),
         onUse: (key) => lastActivity.note(key),
         onMismatch: (sharingIndex) => mismatches.note(sharingIndex),

@@ -2,8 +2,9 @@ import { CORE_SCHEMA, load } from "js-yaml";
 import type { ReviewedRequest } from "../api/access-review.ts";
 import { excessIn } from "../api/bounded-json.ts";
 import { readingBounds } from "../api/reading-bounds.ts";
-import { valuesOfField } from "../domain/gateway/raw-headers.ts";
+import { type RawHeaders, valuesOfField } from "../domain/gateway/raw-headers.ts";
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
+import type { RequestHead } from "../domain/gateway/request-head.ts";
 import { requiredAccess } from "../domain/gateway/request-info.ts";
 import {
   acceptsJson,
@@ -24,11 +25,25 @@ import { type WholeAnswer, WholeExchange } from "./whole-exchange.ts";
 
 /**
  * Whether a client asks about its own rights with a credential or at a path that narrows them, so
- * that the API server alone would say yes to what the gateway refuses.
+ * that the API server alone would say yes to what the gateway refuses. A key without a scope is
+ * narrowed only in what it may do to keys; a review that the gateway does not read is passed on.
  */
-export function narrowsReview({ request, credential, upstream }: AdmittedRequest): boolean {
-  const isNarrowed = credential.isScoped || upstream.kind === "space";
-  return isNarrowed && selfReviewOf(request) !== undefined;
+export function narrowsReview(
+  { request, credential, upstream }: AdmittedRequest,
+  { rawHeaders }: RequestHead,
+): boolean {
+  const asks = selfReviewOf(request);
+  if (credential.isScoped || upstream.kind === "space") return asks !== undefined;
+  const isAboutKeys = credential.ownKey !== undefined && upstream.kind === "management";
+  return asks === "access" && isAboutKeys && readableAs(rawHeaders) !== undefined;
+}
+
+/** The format of a review that the gateway can read and answer. */
+function readableAs(rawHeaders: RawHeaders): ReviewFormat | undefined {
+  const isEncoded = valuesOfField(rawHeaders, "content-encoding").length > 0;
+  return isEncoded || !acceptsJson(valuesOfField(rawHeaders, "accept"))
+    ? undefined
+    : reviewFormat(valuesOfField(rawHeaders, "content-type")[0]);
 }
 
 const unsupported = refusal(
@@ -51,11 +66,8 @@ const notRules = refusal(
  */
 export class SelfReview extends WholeExchange {
   protected override async reply(): Promise<WholeAnswer | Refusal> {
-    const { rawHeaders } = this.exchange.head;
-    const format = reviewFormat(valuesOfField(rawHeaders, "content-type")[0]);
-    const isEncoded = valuesOfField(rawHeaders, "content-encoding").length > 0;
-    if (format === undefined || isEncoded || !acceptsJson(valuesOfField(rawHeaders, "accept")))
-      return unsupported;
+    const format = readableAs(this.exchange.head.rawHeaders);
+    if (format === undefined) return unsupported;
     if (this.admitted.framing.kind === "none") return bodyless;
     const body = await this.body.readWhole(this.exchange, readingBounds.selfReview.bytes);
     if (body.kind === "refusal") return body;

@@ -1,11 +1,13 @@
 import { type ReviewedResource, soleExtra } from "../api/access-review.ts";
 import type { AdmissionUser, AdmissionRequest } from "../api/admission-review.ts";
 import { extras } from "../api/names.ts";
-import { recordAt } from "../api/parse.ts";
+import { recordAt, stringAt } from "../api/parse.ts";
+import { resources } from "../api/resources.ts";
 import { parseScopeLimit } from "../api/scope.ts";
 import { notSyncedMessage } from "../authn/authorize-request.ts";
 import type { UnknownKeyRetries } from "../authn/identify-key.ts";
 import { authorizeWithKey } from "../domain/access-key/key-authorization.ts";
+import { keyWriteProblem } from "../domain/access-key/key-target.ts";
 import { neededVerbs } from "../domain/access-key/needed-verbs.ts";
 import { isSame } from "../domain/plan/merge-patch.ts";
 import { scopeWarnings } from "../domain/scope/scope-warnings.ts";
@@ -58,6 +60,23 @@ export function scopeProblem(
   );
   return verdict.kind === "denied" ? verdict.reason : undefined;
 }
+
+/** Refuses a change of an access key, or its deletion, that its own key must not request. */
+export const guardKeys: AdmissionStep = (request, { accessKeys, clock }) => {
+  const { user, object, oldObject } = request;
+  const isKey = stringAt(oldObject, "kind") === resources.ownedAccessKeys.kind;
+  if (!isKey || user.extra[extras.keyId] === undefined) return admitted(request);
+  if (!accessKeys.isFresh()) return refused(503, notSyncedMessage);
+  const by = accessKeys.byId(soleExtra(user, extras.keyId) ?? "");
+  if (by === undefined) return refused(403, "the access key of this request was deleted");
+  const uid = stringAt(recordAt(oldObject, "metadata"), "uid") ?? "";
+  const target = accessKeys.byId(uid);
+  const [before, after] = [oldObject, object].map((state) => recordAt(state, "spec")["scope"]);
+  const isDelete = Object.keys(object).length === 0;
+  const write = { target, uid, isDelete, scopes: [before, after] } as const;
+  const problem = keyWriteProblem(by, write, clock.now());
+  return problem === undefined ? admitted(request) : refused(403, problem);
+};
 
 /**
  * Returns warnings about the entries of a new scope that cover nothing. Sends no requests: there

@@ -30,7 +30,7 @@ import {
 } from "./key-admission.ts";
 import { checkBlockOwnerDeletion } from "./owner-admission.ts";
 import { requireApiServer, reviewCounter, reviewRoute, timed } from "./review-route.ts";
-import { awaitNewKey, enforceScope, newScopeWarnings } from "./scope-admission.ts";
+import { awaitNewKey, enforceScope, guardKeys, newScopeWarnings } from "./scope-admission.ts";
 import { tokenReviewHandler } from "./token-review.ts";
 
 /** Options of {@link webhookRoutes}. */
@@ -107,7 +107,7 @@ function admissionRoutes(context: WebhookContext): readonly Route[] {
     route(webhookPaths.connectorData, [extractConnectorData()]),
     route(webhookPaths.ownerAdmission, [checkBlockOwnerDeletion]),
     route(webhookPaths.deletionTimestamp, [laterDeletion]),
-    route(webhookPaths.scopeAdmission, [awaitKey, enforceScope]),
+    route(webhookPaths.scopeAdmission, [awaitKey, enforceScope, guardKeys]),
   ];
 }
 

@@ -170,6 +170,7 @@ async function forwards(
 
 function atGateway(scope: unknown, destination: Destination): Promise<boolean> {
   const authenticator = keyAuthenticator({
+    endKey: () => Promise.reject(new Error("no key is ended")),
     accessKeys: accessKeysWith(scope),
     clock,
     unknownKeyRetries: new UnknownKeyRetries(),

@@ -1,9 +1,7 @@
 import { beforeAll, expect, it } from "vitest";
-import { annotations } from "../../src/api/names.ts";
 import {
   answered,
   type Answer,
-  api,
   arrange,
   ask,
   bind,
@@ -21,7 +19,6 @@ import {
   gone,
   grantGroup,
   grantUser,
-  made,
   manifest,
   merge,
   root,
@@ -186,17 +183,6 @@ withPolicies("a key can be created", () => {
 
 withPolicies("a user who authenticated with a key", () => {
   const rootKey = withKey(root, "k-17");
-  const refused = answered(403, "root authenticated with an access key");
-
-  it("may create a key for itself and delete it, but not change it", async () => {
-    const key = keyOf({ user: "root" });
-    const path = `${collection}/${key.metadata.name}`;
-    expect(await create(rootKey, collection, key)).toMatchObject({ code: 201 });
-    expect(await ask(withKey(root, "k-18"), { method: "DELETE", path })).toMatchObject(refused);
-    expect(await merge(rootKey, path, { spec: { disabled: true } })).toMatchObject(refused);
-    expect(await ask(rootKey, { method: "DELETE", path })).toMatchObject({ code: 200 });
-  });
-
   const ofOps = withKey(alice, "k-17");
   const asTeamOps: Caller = { ...ofOps, user: "management.service:team:ops" };
 
@@ -228,71 +214,6 @@ withPolicies("a user who authenticated with a key", () => {
     ["no user, team or subject", rootKey, {}],
   ])("can create a key for %s", async ([, by, spec]) => {
     expect(await dryKey(by, spec)).toMatchObject({ code: 201 });
-  });
-
-  /** The path of a key that was created with the key. */
-  const child = async (): Promise<string> => {
-    const key = keyOf({ user: "root" });
-    expect(await create(rootKey, collection, key)).toMatchObject({ code: 201 });
-    return `${collection}/${key.metadata.name}`;
-  };
-
-  const descriptions: readonly [string, object][] = [
-    ["name a key", { spec: { displayName: "mine" } }],
-    ["describe a key", { spec: { description: "of the pipeline" } }],
-    ["label a key", { metadata: { labels: { a: "b" } } }],
-    ["annotate a key", { metadata: { annotations: { "example.com/a": "b" } } }],
-  ];
-
-  it.for(descriptions)("can %s that it created", async ([, change]) => {
-    expect(await merge(rootKey, await child(), change)).toMatchObject({ code: 200, ...change });
-  });
-
-  it.for(descriptions)("can %s that it is", async ([, change]) => {
-    const path = await made(collection, keyOf({ user: "root" }));
-    const self = withKey(root, String((await api.get(path)).metadata.uid));
-    expect(await merge(self, path, change)).toMatchObject({ code: 200, ...change });
-  });
-
-  // A label or annotation may tell a deployment tool to delete the key.
-  it.for(descriptions)("cannot %s that another credential created", async ([, change]) => {
-    const path = await made(collection, keyOf({ user: "root" }));
-    expect(await merge(rootKey, path, change)).toMatchObject(refused);
-  });
-
-  it.for<[string, object]>([
-    ["disable a key", { spec: { disabled: true } }],
-    ["give a key a ttl", { spec: { ttl: 60 } }],
-    ["change how a ttl counts", { spec: { ttlAfterLastActivity: true } }],
-    ["change its scope", { spec: { scope: {} } }],
-    ["change what it acts as", { spec: { user: null, subject: "root" } }],
-    ["give a key another type", { spec: { type: "System" } }],
-    ["describe and disable a key", { spec: { displayName: "mine", disabled: true } }],
-    ["remove its finalizers", { metadata: { finalizers: null } }],
-    [
-      "add a finalizer",
-      { metadata: { finalizers: ["management.service/cleanup", "a.example/b"] } },
-    ],
-    ["give it an owner", { metadata: { ownerReferences: [gone] } }],
-    [
-      "say that it has connector data",
-      { metadata: { annotations: { [annotations.connectorData]: "a" } } },
-    ],
-  ])("cannot %s, though it created it", async ([, change]) => {
-    expect(await merge(rootKey, await child(), change)).toMatchObject(refused);
-  });
-
-  it("cannot become the requester of a key", async () => {
-    const path = await child();
-    const { annotations: before } = (await api.get(path)).metadata;
-    await merge(rootKey, path, { metadata: { annotations: { [annotations.requester]: "eve" } } });
-    expect((await api.get(path)).metadata.annotations).toEqual(before);
-  });
-
-  it("cannot delete a key that it did not create", async () => {
-    const path = await made(collection, keyOf({ user: "root" }));
-    expect(await ask(rootKey, { method: "DELETE", path })).toMatchObject(refused);
-    expect(await ask(root, { method: "DELETE", path })).toMatchObject({ code: 200 });
   });
 });
 

@@ -220,19 +220,18 @@ export const reviewTargets: readonly Target[] = [
           if (parseScopeLimit(scope) === "unreadable")
             throw new Error("a scope that cannot be read let something through");
           const { request } = review;
-          const place = deps.accessKeys.locationOf(
-            request.kind === "resource" ? request.namespace : "",
-          );
-          if (request.kind === "path") assert.ok(secondOpinion(scope, { ...request, ...place }));
-          else
-            assert.ok(
-              secondOpinion(scope, {
-                ...request,
-                ...place,
-                resourceScope:
-                  request.group === "" && request.resource === "secrets" ? "Namespaced" : "Cluster",
-              }),
-            );
+          const { locationOf } = deps.accessKeys;
+          if (request.kind === "path") {
+            assert.ok(secondOpinion(scope, { ...request, ...locationOf("") }));
+            return;
+          }
+          const isSecret = request.group === "" && request.resource === "secrets";
+          // What is in no namespace has none, whatever the review says.
+          const isNamespace = request.group === "" && request.resource === "namespaces";
+          const namespace = isSecret ? request.namespace : isNamespace ? request.name : "";
+          const resourceScope = isSecret ? "Namespaced" : "Cluster";
+          const asked = { ...request, ...locationOf(namespace), namespace, resourceScope } as const;
+          assert.ok(secondOpinion(scope, asked));
         },
       ),
   },

@@ -46,6 +46,7 @@ const admitted: Omit<AdmittedRequest, "server"> = {
   method: "GET",
   framing: { kind: "none" },
   required: [],
+  mayEndKey: false,
   target: {
     kind: "target",
     upstream: { kind: "management" },

@@ -67,6 +67,7 @@ export function fakeGatewayDeps(options: FakeGatewayOptions = {}): FakeGatewayDe
     state,
     routes: gatewayRoutes,
     authenticator: keyAuthenticator({
+      endKey: () => Promise.reject(new Error("no key is ended")),
       accessKeys: {
         lookup: (presented) => keys.get(SecretText.reveal(presented)) ?? "unknown",
         withIndexOf: () => [],

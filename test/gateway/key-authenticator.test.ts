@@ -7,9 +7,11 @@ import { fakeGatewayDeps } from "./gateway-deps.ts";
 import { fakeReviewDeps, resolvedKeyWith } from "../support/review-fixture.ts";
 import { unansweredDiscovery } from "../support/unanswered-discovery.ts";
 
+const endKey = (): Promise<never> => Promise.reject(new Error("no key is ended"));
+
 test("a request of a client that leaves waits for discovery no longer", async () => {
   const view = resolvedKeyWith({ scope: emptyScope });
-  const authenticator = keyAuthenticator(fakeReviewDeps({ view }));
+  const authenticator = keyAuthenticator({ ...fakeReviewDeps({ view }), endKey });
   const credential = await authenticator.authenticate(new SecretText("canary-key"), "192.0.2.1");
   if (credential.kind === "refusal") throw new Error("refused");
   const upstream = { kind: "management" } as const;
@@ -50,7 +52,7 @@ test.each<readonly [what: string, now: ResolvedKey | undefined, isValid: boolean
   const deps = fakeReviewDeps({ view: presented });
   let stored: ResolvedKey | undefined = presented;
   const accessKeys = { ...deps.accessKeys, byId: () => stored };
-  const credential = await keyAuthenticator({ ...deps, accessKeys }).authenticate(
+  const credential = await keyAuthenticator({ ...deps, accessKeys, endKey }).authenticate(
     new SecretText("canary-key"),
     "192.0.2.1",
   );

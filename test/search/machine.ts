@@ -11,6 +11,7 @@ import { SourceData } from "../../src/controllers/source-data.ts";
 import type { Plan } from "../../src/domain/plan/plan.ts";
 import { outboxNamespace } from "../../src/domain/outbox/outbox-names.ts";
 import { encodeBody } from "../../src/kube/client/request-body.ts";
+import { urgencyOf } from "../../src/controllers/kinds/copy.ts";
 import { dueKeys, emptyQueue, takeKey, wakeKey } from "../../src/kube/queue/queue-state.ts";
 import { Yielder } from "../../src/runtime/yielder.ts";
 import { controllerOptions } from "../support/controller-options.ts";
@@ -756,9 +757,13 @@ export class Machine {
       { ...draft.connected, now },
     ];
     for (const { leader } of draft.instances)
-      for (const keys of Object.values(leader?.queues ?? {}))
+      for (const [name, keys] of Object.entries(leader?.queues ?? {}))
         for (const times of ["instants", "retries"] as const)
-          for (const key of dueKeys(keys[times], now)) wakeKey(keys, times, key, now);
+          for (const key of dueKeys(keys[times], now)) {
+            const isCopy = name === "copy" && leader !== undefined;
+            const urgency = isCopy ? urgencyOf(key, leader.memory.repairs) : "high";
+            wakeKey(keys, times, { key, urgency }, now);
+          }
   }
 }
 

@@ -207,6 +207,7 @@ function keyCredentials(keys: ReadonlyMap<string, ResolvedKey>): FrontCredential
     routes: gatewayRoutes,
     authenticator: ({ clock, isFresh, onResult }) =>
       keyAuthenticator({
+        endKey: () => Promise.reject(new Error("no key is ended")),
         accessKeys: fakeAccessKeys(keys, isFresh),
         clock,
         onResult,

@@ -57,7 +57,7 @@ describe.skipIf(!hasDedicatedClusters)("while all webhooks are unavailable", () 
 
   beforeAll(async () => {
     if (!hasDedicatedClusters) return;
-    await fixture.makeKey("brief", { key: brief, ttl: 20 });
+    await fixture.makeKey("brief", { key: brief, ttl: 60 });
     for (const name of ["leaving", "labelled", "disabled"])
       await fixture.makeKey(name, { key: newKey() });
     await fixture.becomes(200, brief);
@@ -136,7 +136,7 @@ describe.skipIf(!hasDedicatedClusters)("when a webhook is available again", () =
 
   beforeAll(async () => {
     if (!hasDedicatedClusters) return;
-    await fixture.makeKey("ended", { key: ended, ttl: 20 });
+    await fixture.makeKey("ended", { key: ended, ttl: 60 });
     await fixture.becomes(200, ended);
     await fixture.beginOutage();
     await expired("ended");

@@ -149,11 +149,17 @@ export const keyCommands = {
   keysDisable: {
     name: "keys disable",
     brief: "Disable an access key, which is invalid until it is enabled again",
-    details: ["You may always disable a key that you made; another key needs the right patch."],
-    arguments: [keyName],
-    options: {},
+    details: [
+      "You may always disable a key that you made; another key needs the right patch, and if you " +
+        "use an access key yourself, also update.",
+      "At the gateway, every key may disable itself.",
+    ],
+    arguments: [{ ...keyName, optional: true }],
+    options: {
+      self: switchOption({ help: "disable the key that you use, instead of NAME" }),
+    },
     connects: true,
-    examples: ["kubectl latchkey keys disable ci"],
+    examples: ["kubectl latchkey keys disable ci", "kubectl latchkey keys disable --self"],
   },
   keysEnable: {
     name: "keys enable",

@@ -1,5 +1,6 @@
+import { extras } from "../../api/names.ts";
 import { parseOwnedAccessKeySpec } from "../../api/owned-access-key.ts";
-import { recordAt, stringAt } from "../../api/parse.ts";
+import { recordAt, stringAt, stringsAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import { SecretText } from "../../api/secret-text.ts";
 import { boundSubjectOf } from "../../domain/access-key/key-digest.ts";
@@ -76,10 +77,30 @@ export const describeKey: Action<"keysDescribe"> = describeOf(resource, keyLines
 
 /** `kubectl latchkey keys disable`. */
 export const disableKey: Action<"keysDisable"> = async ({ flags, args: [name = ""] }, cli) => {
+  if (flags.self === (name !== "")) throw new UsageError("set either NAME or --self");
   const cluster = await cli.connect(flags);
-  await cluster.patch(resource, { name }, { body: { spec: { disabled: true } } });
-  cli.terminal.say(`OwnedAccessKey "${name}" is disabled`);
+  const body = { spec: { disabled: true } };
+  const ref = { name: flags.self ? await ownKeyId(cluster) : name };
+  const object = await cluster.patch(resource, ref, { body }).catch((error: unknown) => {
+    if (flags.self && isKubeError(error, "NotFound", "Forbidden")) throw byNameOnly;
+    throw error;
+  });
+  const ended = stringAt(recordAt(object, "metadata"), "name") ?? name;
+  cli.terminal.say(`OwnedAccessKey "${ended}" is disabled`);
 };
+
+/** The uid of the key that the requests are made with, which the gateway takes for its name. */
+async function ownKeyId({ review }: Cluster): Promise<string> {
+  const { userInfo } = await review(resources.selfReviews, {});
+  const [uid] = stringsAt(recordAt({ userInfo }, "userInfo")["extra"], extras.keyId);
+  if (uid !== undefined) return uid;
+  throw new UsageError("--self requires that the kubeconfig has an access key");
+}
+
+const byNameOnly = new Failure(
+  "only Latchkey's gateway of this version finds the key of a request; name the key instead: " +
+    "kubectl latchkey keys disable NAME",
+);
 
 /** `kubectl latchkey keys enable`. */
 export const enableKey: Action<"keysEnable"> = async ({ flags, args: [name = ""] }, cli) => {

@@ -5,7 +5,7 @@ import { resources } from "../../api/resources.ts";
 import { targetFailure } from "../../domain/plan/failed-request.ts";
 import type { ReportedFailure } from "../../domain/plan/failure-history.ts";
 import { nothingToDo } from "../../domain/plan/plan.ts";
-import { wasRepaired } from "../../domain/plan/repairs.ts";
+import { type Repairs, wasRepaired } from "../../domain/plan/repairs.ts";
 import {
   type ObservedCopy,
   type UnmanagedSecret,
@@ -29,6 +29,7 @@ import {
   undeletedSteps,
 } from "../../domain/sync/target-writes.ts";
 import { withoutSourceEvents } from "../../domain/sync/target-steps.ts";
+import type { Priority } from "../../kube/queue/work-queue.ts";
 import type { Change } from "../../kube/informer/store.ts";
 import { observedCopy } from "../../tokens/observed-data.ts";
 import { decodeCopy, encodeCopy } from "./copy-codec.ts";
@@ -119,13 +120,16 @@ function parseUnmanaged(raw: unknown, stores: SyncStores): UnmanagedSecret | und
   return candidatesFor(metadata, stores).length === 0 ? undefined : { metadata };
 }
 
+/** The priority of a Secret of a project namespace that changed, or whose time has come. */
+export function urgencyOf(key: Key, repairs: Repairs): Priority {
+  return wasRepaired(resources.secrets, refOf(key), repairs) ? "last" : "high";
+}
+
 /**
  * Enqueues a Secret of a project namespace, and the status of the SharedSecrets that sync to it.
  */
 function enqueueSecret({ key, before, after }: Change<TargetSecret>, enqueuer: Enqueuer): void {
-  // Others do not wait for what somebody changes again and again.
-  const isRepaired = wasRepaired(resources.secrets, refOf(key), enqueuer.memory.repairs);
-  enqueuer.queues.copy.add(key, isRepaired ? "low" : "high");
+  enqueuer.queues.copy.add(key, urgencyOf(key, enqueuer.memory.repairs));
   enqueuer.statusAt(refOf(key));
   for (const secret of [before, after]) {
     const source = secret && placeholderRequestOf(secret.metadata)?.source;

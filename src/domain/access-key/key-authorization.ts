@@ -1,5 +1,6 @@
 import { authenticate } from "./authenticate.ts";
 import { type ResolvedKey, effectiveScopes } from "./key-state.ts";
+import { keyTargetProblem } from "./key-target.ts";
 import { allows } from "../scope/allows.ts";
 import type { ScopedRequest } from "../scope/scoped-request.ts";
 import type { ScopeRoles } from "../scope/scope-roles.ts";
@@ -30,7 +31,10 @@ export function authorizeWithKey(
     return denied(`the access key of this request is not valid (${authentication.reason})`);
   const context = { roles, ownNamespace: resolved.config.namespace };
   const verdicts = effectiveScopes(resolved).map((limit) => allows(limit, request, context));
-  return verdicts.find((verdict) => verdict.kind === "denied") ?? { kind: "no-opinion" };
+  const outside = verdicts.find((verdict) => verdict.kind === "denied");
+  if (outside !== undefined) return outside;
+  const problem = keyTargetProblem(resolved, request);
+  return problem === undefined ? { kind: "no-opinion" } : denied(problem);
 }
 
 function denied(reason: string): KeyVerdict {

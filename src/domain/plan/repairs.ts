@@ -20,7 +20,7 @@ export interface Repair {
 }
 
 /** The last write to each part of an object, by {@link slotOf}. */
-type Repairs = ReadonlyMap<string, Repair>;
+export type Repairs = ReadonlyMap<string, Repair>;
 
 /** Repairs of an object that are not delayed. */
 const atOnce = 3;

@@ -10,11 +10,16 @@ export interface DeletePreconditions {
   readonly resourceVersion?: string;
 }
 
-/** A JSON merge patch (RFC 7386); `metadata.resourceVersion` inside it is the precondition. */
+/**
+ * A JSON merge patch (RFC 7386); `metadata.resourceVersion` or `metadata.uid` inside it is the
+ * precondition.
+ */
 export interface Patch {
   readonly subresource?: "status";
   readonly body: {
-    readonly metadata: { readonly resourceVersion: string; readonly [field: string]: unknown };
+    readonly metadata: ({ readonly resourceVersion: string } | { readonly uid: string }) & {
+      readonly [field: string]: unknown;
+    };
     readonly [field: string]: unknown;
   };
 }

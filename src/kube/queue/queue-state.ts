@@ -1,12 +1,12 @@
 import type { Key } from "../../api/object.ts";
 
 /** From the highest to the lowest. */
-export const priorities = ["high", "normal", "low"] as const;
+export const priorities = ["high", "normal", "low", "last"] as const;
 
 /**
  * High: the object itself changed, or its scheduled time has come. Normal: after another change,
  * something must be created or deleted. Low: existing objects may need an update (first list,
- * resync, fan-out).
+ * resync, fan-out). Last: what somebody changes again and again, for which nobody else waits.
  */
 export type Priority = (typeof priorities)[number];
 
@@ -115,11 +115,11 @@ export function dueKeys(times: ReadonlyMap<Key, number>, now: number): readonly 
 export function wakeKey(
   state: QueueState,
   times: "instants" | "retries",
-  key: Key,
+  { key, urgency }: Pick<Item, "key" | "urgency">,
   now: number,
 ): Item | undefined {
   state[times].delete(key);
-  return addKey(state, key, "high", now);
+  return addKey(state, key, urgency, now);
 }
 
 /** Adds a failed `key`, because the cause may be gone, and again within a second if it fails. */

@@ -17,6 +17,8 @@ interface WorkQueueOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly metrics?: QueueMetrics;
+  /** The priority of a key whose time has come; high by default. */
+  readonly urgencyAtTime?: ((key: Key) => Priority) | undefined;
 }
 
 /**
@@ -33,13 +35,14 @@ export class WorkQueue {
     high: new Fifo(),
     normal: new Fifo(),
     low: new Fifo(),
+    last: new Fifo(),
   };
   readonly #waiters = new Fifo<(key: Key | undefined) => void>();
   readonly #instants: DelayQueue;
   readonly #retries: DelayQueue;
   #closed = false;
 
-  constructor({ clock, random, metrics }: WorkQueueOptions) {
+  constructor({ clock, random, metrics, urgencyAtTime = () => "high" }: WorkQueueOptions) {
     this.#clock = clock;
     this.#random = random;
     this.#metrics = metrics;
@@ -50,7 +53,10 @@ export class WorkQueue {
       new DelayQueue(this.#state[times], {
         now,
         wakeAfter: clock.wakeAfter.bind(clock),
-        wake: (key) => this.#enqueue(core.wakeKey(this.#state, times, key, clock.monotonic())),
+        wake: (key) => {
+          const item = { key, urgency: urgencyAtTime(key) };
+          this.#enqueue(core.wakeKey(this.#state, times, item, clock.monotonic()));
+        },
       });
     this.#instants = delays("instants", () => clock.now());
     this.#retries = delays("retries", () => clock.monotonic());
@@ -68,7 +74,7 @@ export class WorkQueue {
   }
 
   /**
-   * Adds `key` with high priority at `at`, in milliseconds since the epoch, not earlier; only the
+   * Adds `key`, by default with high priority, at `at`, in milliseconds since the epoch, not earlier; only the
    * earliest time applies, and it is discarded when the key is processed.
    */
   addAt(key: Key, at: number): void {

@@ -132,7 +132,7 @@ test("a copy that somebody changes again and again is repaired after what others
   world.memory.repairs.set(" secrets/pay/db", { intent: "same", repairs: 0, at: 0 });
   expect(await priorities()).toEqual(["copy pay/db high"]);
   world.memory.repairs.set(" secrets/pay/db", { intent: "same", repairs: 1, at: 0 });
-  expect(await priorities()).toEqual(["copy pay/db low"]);
+  expect(await priorities()).toEqual(["copy pay/db last"]);
 });
 
 describe("a source whose data is too large for the cache", () => {

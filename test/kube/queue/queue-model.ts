@@ -2,7 +2,7 @@ import type { Key } from "../../../src/api/object.ts";
 import type { Priority } from "../../../src/kube/queue/work-queue.ts";
 
 function rank(urgency: Priority | undefined): number {
-  return urgency === undefined ? 3 : { high: 0, normal: 1, low: 2 }[urgency];
+  return urgency === undefined ? 4 : { high: 0, normal: 1, low: 2, last: 3 }[urgency];
 }
 
 /** A simple model of the queue: linear searches, and explicit time. */

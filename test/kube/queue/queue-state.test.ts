@@ -68,15 +68,13 @@ describe("times", () => {
     expect([99, 100].map((now) => core.dueKeys(state.instants, now))).toEqual([[], ["a"]]);
   });
 
-  test.each(["instants", "retries"] as const)(
-    "a key of %s is woken with high priority",
-    (times) => {
-      const state = core.emptyQueue();
-      state[times].set("a", 1);
-      expect(core.wakeKey(state, times, "a", 2)).toEqual({ key: "a", urgency: "high", since: 2 });
-      expect(state[times].size).toBe(0);
-    },
-  );
+  test.each(["instants", "retries"] as const)("a key of %s is woken with its priority", (times) => {
+    const state = core.emptyQueue();
+    state[times].set("a", 1);
+    const item = { key: "a", urgency: "last" } as const;
+    expect(core.wakeKey(state, times, item, 2)).toEqual({ ...item, since: 2 });
+    expect(state[times].size).toBe(0);
+  });
 
   test.each([
     { failures: 0, random: 0, atLeastMs: 0, wait: 5 },
@@ -208,7 +206,7 @@ describe("the queue and its rules", () => {
       ["retries", clock.monotonic()],
     ] as const)
       for (const key of core.dueKeys(state[times], now))
-        core.wakeKey(state, times, key, clock.monotonic());
+        core.wakeKey(state, times, { key, urgency: "high" }, clock.monotonic());
   }
 
   function makeBoth(): Both {

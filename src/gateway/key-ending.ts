@@ -1,0 +1,90 @@
+import { excessIn } from "../api/bounded-json.ts";
+import { apiVersion } from "../api/names.ts";
+import { recordAt } from "../api/parse.ts";
+import { readingBounds } from "../api/reading-bounds.ts";
+import { resources } from "../api/resources.ts";
+import { type KeyEnd, keyEndIn, mostKeyEndBytes } from "../domain/gateway/key-end.ts";
+import { valuesOfField } from "../domain/gateway/raw-headers.ts";
+import type { Refusal } from "../domain/gateway/refusal.ts";
+import { isKubeError } from "../kube/client/kube-error.ts";
+import { accessRefusal } from "./admit-request.ts";
+import { notReady } from "./credential.ts";
+import type { OwnBody } from "./own-body.ts";
+import { type WholeAnswer, WholeExchange } from "./whole-exchange.ts";
+
+const patchTypes = ["application/merge-patch+json", "application/json-patch+json"];
+
+/**
+ * A PATCH of the own key of a request. If it asks for nothing but the end of the key, the gateway
+ * ends the key with its own right, whatever the scope of the key and the rights of its user are
+ * (docs/decisions/keys-made-with-keys.md). Any other change is decided and forwarded as usual.
+ */
+export class KeyEnding extends WholeExchange {
+  protected override async reply(): Promise<WholeAnswer | Refusal> {
+    const body = await this.body.readWhole(this.exchange, mostKeyEndBytes);
+    if (body.kind === "refusal") return body;
+    const end = this.#endIn(body);
+    const ended = end && (await this.#end(end));
+    return ended ?? (await accessRefusal(this.admitted, this.left)) ?? this.#forward(body);
+  }
+
+  #endIn({ content }: OwnBody): KeyEnd | undefined {
+    const { rawHeaders } = this.exchange.head;
+    const [type = ""] = valuesOfField(rawHeaders, "content-type");
+    const isPatch = patchTypes.includes(type.split(";", 1)[0]?.trim().toLowerCase() ?? "");
+    const isEncoded = valuesOfField(rawHeaders, "content-encoding").length > 0;
+    return isPatch && !isEncoded ? keyEndIn(parsed(content.toString("utf8"))) : undefined;
+  }
+
+  /** Ends the key; undefined if the API server refuses that for what is asked. */
+  async #end(end: KeyEnd): Promise<WholeAnswer | Refusal | undefined> {
+    const { ownKey } = this.admitted.credential;
+    if (ownKey === undefined) return undefined;
+    this.mayBeDone = true;
+    try {
+      return endedAnswer(await ownKey.end(end));
+    } catch (error) {
+      if (!isKubeError(error)) throw error;
+      this.mayBeDone = false;
+      const isRefused = isKubeError(error, "Forbidden", "NotFound", "Conflict", "Invalid");
+      return isRefused ? undefined : notReady("the key could not be changed; retry");
+    }
+  }
+
+  #forward({ content }: OwnBody): Promise<WholeAnswer> {
+    const { path, query } = this.admitted.target;
+    const accept = valuesOfField(this.exchange.head.rawHeaders, "accept").join(", ");
+    return this.collect({
+      method: "PATCH",
+      target: path + query,
+      body: content,
+      ...(accept === "" ? {} : { accept }),
+    });
+  }
+}
+
+function parsed(text: string): unknown {
+  if (excessIn(text, readingBounds.selfReview) !== undefined) return undefined;
+  try {
+    const body: unknown = JSON.parse(text);
+    return body;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The object without its spec, which holds the key. */
+function endedAnswer(object: unknown): WholeAnswer {
+  const { name, uid, resourceVersion, generation, creationTimestamp } = recordAt(
+    object,
+    "metadata",
+  );
+  const metadata = { name, uid, resourceVersion, generation, creationTimestamp };
+  const { kind } = resources.ownedAccessKeys;
+  return {
+    kind: "answer",
+    status: 200,
+    rawHeaders: ["content-type", "application/json", "cache-control", "no-cache, private"],
+    body: Buffer.from(JSON.stringify({ apiVersion, kind, metadata })),
+  };
+}
