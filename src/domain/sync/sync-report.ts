@@ -73,9 +73,10 @@ export function emptyProjectItems(
   const object = reportObject(resources.sharedSecrets.kind, metadata);
   const reason = "ProjectWithoutNamespace";
   return empty.map((one) => {
-    const fix =
-      `Set the label ${labels.project} of a namespace to ${quoted(one.project)},` +
-      " or correct the list.";
+    const project = quoted(one.project);
+    // A glob is no value of a label.
+    const wanted = one.project.includes("*") ? `a project that matches ${project}` : project;
+    const fix = `Set the label ${labels.project} of a namespace to ${wanted}, or correct the list.`;
     const field = annotationField(annotations.syncToProjects);
     const value = metadata.annotations[annotations.syncToProjects];
     return {

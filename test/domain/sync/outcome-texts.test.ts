@@ -325,4 +325,14 @@ describe("a source alone", () => {
     const others = observedSource({ options: { projects: ["web", "pay"] } });
     expect(emptyProjectItems(others, empty)).toMatchObject([{ state: "info" }]);
   });
+
+  test.for([
+    ["web", '"web"'],
+    ["pay-*", 'a project that matches "pay-*"'],
+    ["*", 'a project that matches "*"'],
+  ] as const)("asks for a label that names a project, and no glob: %s", ([project, wanted]) => {
+    const items = emptyProjectItems(observedSource(), [{ project, namespaces: 0, accepting: 0 }]);
+    const message = `Set the label ${labels.project} of a namespace to ${wanted}, or correct the list.`;
+    expect(items).toMatchObject([{ causes: [{ message }] }]);
+  });
 });
