@@ -153,6 +153,16 @@ test("docs/operations.md has one row for a metric", () => {
   expect(rows.filter((name, at) => rows.indexOf(name) !== at)).toEqual([]);
 });
 
+test("docs/security.md has a row for each account that a policy limits, and no other", () => {
+  const read = (path: string) => readFileSync(new URL(path, docs), "utf8");
+  const policy = read("../config/connected-policies/own-secrets.yaml");
+  const limited = [...policy.matchAll(/:latchkey-system:(latchkey-[a-z-]+)'/g)];
+  const rows = [...read("security.md").matchAll(/^\| `(latchkey-[a-z-]+)` +\| `config\//gm)];
+  const names = (found: readonly RegExpMatchArray[]) => new Set(found.map(([, name]) => name));
+  expect(names(limited).size).toBeGreaterThan(5);
+  expect(names(rows)).toEqual(names(limited));
+});
+
 test("each reason is set somewhere in src", () => {
   const tables = ["api/conditions.ts", "api/report.ts"];
   const others = sourceFiles.filter(({ path }) => !tables.includes(path));
