@@ -11,7 +11,10 @@ export interface AdmissionUser {
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-/** A create, an update or a delete under admission review (Kubernetes API reference, AdmissionRequest). */
+/**
+ * A create, an update or a delete under admission review (Kubernetes API reference,
+ * AdmissionRequest).
+ */
 export interface AdmissionRequest {
   /** The uid of the review, not of an object. */
   readonly uid: string;

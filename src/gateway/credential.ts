@@ -45,7 +45,7 @@ export interface Credential {
 }
 
 /** The object of a key that was presented. */
-export interface OwnKey {
+interface OwnKey {
   readonly name: string;
   readonly uid: string;
   /** Ends the key with the right of the gateway; resolves with the object as it is then. */

@@ -56,13 +56,11 @@ async function childOf(parent: KnownKey, spec: object = {}): Promise<KnownKey> {
   return known({ name, key, path, uid, resourceVersion: "", createdAt: 0 });
 }
 
-const waysIn: readonly [
-  string,
-  (key: KnownKey, request: KeyedRequest) => Promise<KeyedAnswer>,
-][] = [
-  ["kube-apiserver", askDirectly],
-  ["the gateway", askThroughGateway],
-];
+const waysIn: readonly [string, (key: KnownKey, request: KeyedRequest) => Promise<KeyedAnswer>][] =
+  [
+    ["kube-apiserver", askDirectly],
+    ["the gateway", askThroughGateway],
+  ];
 
 describe.skipIf(inject("webhook") === undefined)("a request with a key", () => {
   beforeAll(() => bind({ kind: "User", name: root }, "cluster-admin"));
@@ -82,7 +80,12 @@ describe.skipIf(inject("webhook") === undefined)("a request with a key", () => {
 
     it("gives other keys no more", async () => {
       const [by, target] = [await rootKey(), await makeKey({ spec: { user: root, ttl: 60 } })];
-      for (const spec of [{ ttl: 61 }, { groups: ["devs"] }, { key: `${by.key}0` }, { user: "eve" }])
+      for (const spec of [
+        { ttl: 61 },
+        { groups: ["devs"] },
+        { key: `${by.key}0` },
+        { user: "eve" },
+      ])
         expect(await askAt(by, patchOf(target.path, { spec }))).toMatchObject({
           code: 403,
           message: expect.stringContaining("authenticated with an access key"),
@@ -147,7 +150,7 @@ describe.skipIf(inject("webhook") === undefined)("a request with a key", () => {
       });
     });
 
-    it("is told so when it asks", async () => {
+    it("gets the same answer when it asks", async () => {
       const key = await rootKey();
       const answers: boolean[] = [];
       for (const name of [key.name, "another"]) {

@@ -24,7 +24,7 @@ export function keyTargetProblem(by: ResolvedKey, request: ScopedRequest): strin
 }
 
 /** A change of a stored key, or its deletion. */
-export interface KeyWrite {
+interface KeyWrite {
   /** The key with the uid of the stored object, if it is known. */
   readonly target: ResolvedKey | undefined;
   readonly uid: string;
@@ -78,14 +78,14 @@ function isAncestor(name: string): string {
 
 function isItself(name: string): string {
   return (
-    `OwnedAccessKey "${name}" is the access key of this request, and must not be deleted with it; ` +
+    `OwnedAccessKey "${name}" is the access key of this request, and cannot delete itself; ` +
     "set spec.disabled to true, or run: kubectl latchkey keys disable --self"
   );
 }
 
 function isOver(name: string, reason: string): string {
   return (
-    `OwnedAccessKey "${name}" is ${reason}: a tool that deploys it could make it again, with a ` +
-    "whole lifetime; use another credential"
+    `OwnedAccessKey "${name}" is ${reason}: a tool that deploys it could make it again, ` +
+    "with a whole lifetime; use another credential"
   );
 }

@@ -74,8 +74,8 @@ export class WorkQueue {
   }
 
   /**
-   * Adds `key`, by default with high priority, at `at`, in milliseconds since the epoch, not earlier; only the
-   * earliest time applies, and it is discarded when the key is processed.
+   * Adds `key`, by default with high priority, at `at`, in milliseconds since the epoch, not
+   * earlier; only the earliest time applies, and it is discarded when the key is processed.
    */
   addAt(key: Key, at: number): void {
     if (this.#closed) return;

@@ -26,7 +26,11 @@ const about = (verb: string, name: string, changes: object = {}) =>
   });
 
 describe("by the names of keys, a request with a key", () => {
-  const [together, ancestor, itself] = ["only by name", "was made with", "is the access key of this"];
+  const [together, ancestor, itself] = [
+    "only by name",
+    "was made with",
+    "is the access key of this",
+  ];
 
   test.each<[verb: string, name: string, changes: object, problem: string | undefined]>([
     ["update", "parent", {}, ancestor],
@@ -51,7 +55,7 @@ describe("by the names of keys, a request with a key", () => {
     ["delete", "own", { target: "Cluster", cluster: "prod" }, undefined],
   ])("%s %s %o: %s", (verb, name, changes, problem) => {
     const found = keyTargetProblem(own, about(verb, name, changes));
-    expect(found).toEqual(problem === undefined ? undefined : expect.stringContaining(problem));
+    expect(found ?? "none").toContain(problem ?? "none");
   });
 });
 
@@ -106,13 +110,15 @@ describe("by the objects of keys, a request with a key", () => {
       undefined,
     ],
   ])("%s", (_what, asked, problem) => {
-    expect(keyWriteProblem(own, asked, born + 60_000)).toEqual(
-      problem === undefined ? undefined : expect.stringContaining(problem),
-    );
+    expect(keyWriteProblem(own, asked, born + 60_000) ?? "none").toContain(problem ?? "none");
   });
 
   it("names no value of a spec", () => {
-    const found = keyWriteProblem(own, write(changed({ disabled: true, user: "canary" }), true), born);
+    const found = keyWriteProblem(
+      own,
+      write(changed({ disabled: true, user: "canary" }), true),
+      born,
+    );
     expect(found).not.toContain("canary");
   });
 });

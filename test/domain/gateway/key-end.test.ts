@@ -73,7 +73,11 @@ describe("the head of a request is that of the end of the own key", () => {
       false,
     ],
     ["not without a body", { ...head, framing: { kind: "none" } }, false],
-    ["not with a body of any length", { ...head, framing: { kind: "body", length: undefined } }, false],
+    [
+      "not with a body of any length",
+      { ...head, framing: { kind: "body", length: undefined } },
+      false,
+    ],
     [
       "not with a large body",
       { ...head, framing: { kind: "body", length: mostKeyEndBytes + 1 } },
