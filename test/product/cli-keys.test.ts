@@ -9,7 +9,7 @@ import { recordAt } from "../../src/api/parse.ts";
 import { eventually } from "../support/eventually.ts";
 import { worksAs } from "../support/key-request.ts";
 import { allowRequesters } from "../support/keys-and-tokens.ts";
-import { allow, api, unique } from "../support/policy-request.ts";
+import { allow, api, bind, unique } from "../support/policy-request.ts";
 import { managementPath } from "../support/gateway-address.ts";
 import { writeKubeconfig } from "../support/kubeconfig.ts";
 import { tryKubectl } from "../support/kubectl.ts";
@@ -20,13 +20,18 @@ const digest = /^sha256:[0-9a-f]{16}\.[0-9a-f]{64}$/;
 
 /** A kubeconfig with a new key of bob, whose server is the gateway. */
 async function gatewayOfBob(directory: string): Promise<string> {
-  const { gatewayUrl = "", gatewayCa = "" } = inject("cli") ?? {};
   const { stdout } = await runCli([
     ...["keys", "create", unique("parent"), "--user=bob", "--group=devs"],
   ]);
   const key = stdout.trim();
   // The gateway rejects a key, and the webhook its requests, until they know it.
   await Promise.all([gatewayKnows({ key }), worksAs({ key })]);
+  return gatewayWith(directory, key);
+}
+
+/** A kubeconfig with a key, whose server is the gateway. */
+function gatewayWith(directory: string, key: string): string {
+  const { gatewayUrl = "", gatewayCa = "" } = inject("cli") ?? {};
   const path = join(directory, unique("gateway"));
   writeKubeconfig(
     path,
@@ -307,6 +312,41 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
       scope: { projects: [{ project: "web" }] },
     });
     expect(await stored(name)).toMatchObject({ ttl: expect.any(Number) });
+  });
+
+  it("a key without any right disables itself, and cannot delete itself", async () => {
+    const name = unique("self");
+    const made = await runCli(["keys", "create", name, "--user=bob", "--role=serviceCLI"]);
+    const key = made.stdout.trim();
+    await Promise.all([gatewayKnows({ key }), worksAs({ key })]);
+    const kubeconfig = gatewayWith(directory, key);
+    expect(await runCli(["keys", "disable"], { kubeconfig })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("set either NAME or --self"),
+    });
+    expect(await runCli(["keys", "disable", "--self"], { kubeconfig })).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(`OwnedAccessKey "${name}" is disabled`),
+    });
+    expect(await stored(name)).toMatchObject({ disabled: true });
+    expect(await runCli(["keys", "disable", "--self"], { user: "bob" })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--self requires that the kubeconfig has an access key"),
+    });
+  });
+
+  it("a key that wants to delete itself reads how to disable itself", async () => {
+    const name = unique("self");
+    const made = await runCli(["keys", "create", name, "--user=root", "--group=system-admins"]);
+    const key = made.stdout.trim();
+    await bind({ kind: "Group", name: "system-admins" }, "cluster-admin");
+    await Promise.all([gatewayKnows({ key }), worksAs({ key })]);
+    const kubeconfig = gatewayWith(directory, key);
+    expect(await runCli(["keys", "delete", name], { kubeconfig })).toMatchObject({
+      code: expect.any(Number),
+      stderr: expect.stringContaining("kubectl latchkey keys disable --self"),
+    });
+    expect(await stored(name)).not.toMatchObject({ disabled: true });
   });
 
   it("a requester disables its own key, ends it with rotate, and cannot enable it", async () => {
