@@ -1,7 +1,7 @@
 import { type ReviewedResource, soleExtra } from "../api/access-review.ts";
 import type { AdmissionUser, AdmissionRequest } from "../api/admission-review.ts";
-import { extras } from "../api/names.ts";
-import { recordAt, stringAt } from "../api/parse.ts";
+import { annotations, extras } from "../api/names.ts";
+import { recordAt, stringAt, stringMapAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import { parseScopeLimit } from "../api/scope.ts";
 import { notSyncedMessage } from "../authn/authorize-request.ts";
@@ -61,22 +61,45 @@ export function scopeProblem(
   return verdict.kind === "denied" ? verdict.reason : undefined;
 }
 
-/** Refuses a change of an access key, or its deletion, that its own key must not request. */
-export const guardKeys: AdmissionStep = (request, { accessKeys, clock }) => {
+/**
+ * Refuses a change of an access key, or its deletion, that the key of the request must not ask for.
+ * Of keys that are neither that key nor made with it, the scope also has to cover `update`, as the
+ * policy `latchkey-mint-guard` asks of the user.
+ */
+export const guardKeys: AdmissionStep = (request, context) => {
+  const { accessKeys, clock } = context;
   const { user, object, oldObject } = request;
   const isKey = stringAt(oldObject, "kind") === resources.ownedAccessKeys.kind;
   if (!isKey || user.extra[extras.keyId] === undefined) return admitted(request);
   if (!accessKeys.isFresh()) return refused(503, notSyncedMessage);
   const by = accessKeys.byId(soleExtra(user, extras.keyId) ?? "");
   if (by === undefined) return refused(403, "the access key of this request was deleted");
-  const uid = stringAt(recordAt(oldObject, "metadata"), "uid") ?? "";
+  const metadata = recordAt(oldObject, "metadata");
+  const [uid = "", name = ""] = [stringAt(metadata, "uid"), stringAt(metadata, "name")];
   const target = accessKeys.byId(uid);
+  const ownUid = by.key.metadata.uid;
+  const isChild = stringMapAt(metadata, "annotations")[annotations.requesterKeyId] === ownUid;
   const [before, after] = [oldObject, object].map((state) => recordAt(state, "spec")["scope"]);
   const isDelete = Object.keys(object).length === 0;
-  const write = { target, uid, isDelete, scopes: [before, after] } as const;
-  const problem = keyWriteProblem(by, write, clock.now());
+  const write = { target, uid, isChild, isDelete, scopes: [before, after] } as const;
+  const problem =
+    keyWriteProblem(by, write, clock.now()) ??
+    (isChild || uid === ownUid ? undefined : scopeProblem(user, updateOf(name), context));
   return problem === undefined ? admitted(request) : refused(403, problem);
 };
+
+function updateOf(name: string): ReviewedResource {
+  const { group, plural: resource } = resources.ownedAccessKeys;
+  return {
+    kind: "resource",
+    verb: "update",
+    group,
+    resource,
+    subresource: "",
+    name,
+    namespace: "",
+  };
+}
 
 /**
  * Returns warnings about the entries of a new scope that cover nothing. Sends no requests: there

@@ -331,7 +331,17 @@ export const policyVerbs: readonly PolicyVerb[] = [
     verb: rule("impersonate", ["", "users"], "alice"),
     elsewhere: rule("impersonate", ["", "users"], "carol"),
     codes: never,
-    refusal: "authenticated with an access key and may not update OwnedAccessKey",
+    refusal: other,
+  },
+  {
+    what: "disabling another key",
+    by: "latchkey-mint-guard",
+    request: () => merge(`${keysPath}/${other}`, { spec: { disabled: true } }),
+    covering: [rule("patch", keys)],
+    verb: rule("update", keys, other),
+    elsewhere: rule("update", keys, token),
+    codes: granted,
+    refusal: `does not allow update ownedaccesskeys.management.service ${other}`,
   },
   {
     what: "giving a key an owner reference",

@@ -1,6 +1,7 @@
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, inject, it } from "vitest";
+import { annotations } from "../../src/api/names.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { latchkeyRecords } from "../support/audit-log.ts";
 import { eventually } from "../support/eventually.ts";
@@ -80,7 +81,9 @@ describe.skipIf(inject("webhook") === undefined)("a request with a key", () => {
 
     it("gives other keys no more", async () => {
       const by = await rootKey();
-      for (const [field, before, body] of widening) {
+      // The webhook keeps the name of the Secret of connector data, whatever a request says.
+      const refused = widening.filter(([field]) => !field.includes(annotations.connectorData));
+      for (const [field, before, body] of refused) {
         const { path } = await makeKey({ spec: { user: root, ...storedTerms, ...before } });
         expect(await askAt(by, patchOf(path, body))).toMatchObject({
           code: 403,

@@ -28,6 +28,8 @@ interface KeyWrite {
   /** The key with the uid of the stored object, if it is known. */
   readonly target: ResolvedKey | undefined;
   readonly uid: string;
+  /** Whether the key of the request made it. */
+  readonly isChild: boolean;
   readonly isDelete: boolean;
   /** `spec.scope` of the object before and after, as they were sent. */
   readonly scopes: readonly [before: unknown, after: unknown];
@@ -39,7 +41,7 @@ interface KeyWrite {
  */
 export function keyWriteProblem(
   by: ResolvedKey,
-  { target, uid, isDelete, scopes: [before, after] }: KeyWrite,
+  { target, uid, isChild, isDelete, scopes: [before, after] }: KeyWrite,
   now: number,
 ): string | undefined {
   const [, ...ancestors] = ancestorsOf(by);
@@ -49,13 +51,9 @@ export function keyWriteProblem(
     return parseScopeLimit(before) === "unreadable" && !isSame(before, after)
       ? unreadable
       : undefined;
-  if (target === undefined || isChild(target, by)) return undefined;
+  if (target === undefined || isChild) return undefined;
   const { reason } = keyState(target, now);
   return ended.includes(reason) ? isOver(target.key.metadata.name, reason) : undefined;
-}
-
-function isChild({ requester }: ResolvedKey, { key }: ResolvedKey): boolean {
-  return requester.kind !== "unknown" && requester.keyId === key.metadata.uid;
 }
 
 /** Why a key is not accepted that a deployer would make anew from its manifest. */

@@ -64,6 +64,7 @@ describe("by the objects of keys, a request with a key", () => {
   const write = (target: ResolvedKey | undefined, isDelete: boolean, scopes: unknown[] = []) => ({
     target,
     isDelete,
+    isChild: false,
     uid: target?.key.metadata.uid ?? "uid-of-unknown",
     scopes: [scopes[0], scopes[1]] as const,
   });
@@ -90,13 +91,7 @@ describe("by the objects of keys, a request with a key", () => {
     ],
     [
       "deletes a disabled key that it made",
-      write(
-        {
-          ...changed({ disabled: true }),
-          requester: { kind: "known", name: "alice", uid: "", groups: [], keyId: "uid-of-own" },
-        },
-        true,
-      ),
+      { ...write(changed({ disabled: true }), true), isChild: true },
       undefined,
     ],
     [
