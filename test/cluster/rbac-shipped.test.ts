@@ -294,6 +294,7 @@ describe("the account latchkey-gateway", () => {
     [
       ["read access keys", "list management.service ownedaccesskeys"],
       ["write their last use", "patch management.service ownedaccesskeys/status"],
+      ["end access keys", "patch management.service ownedaccesskeys"],
       ["keep its certificates", secretAccess("update", "latchkey-gateway-certificates")],
       ["write the list of connected clusters", `patch ${list}`],
       ["record Events about access keys", "create events.k8s.io events in default"],
@@ -307,7 +308,7 @@ describe("the account latchkey-gateway", () => {
       ],
       ["read SharedSecrets", "list management.service sharedsecrets"],
       ["read direct tokens", "get management.service directclusterendpointtokens"],
-      ["change access keys", "patch management.service ownedaccesskeys"],
+      ["replace access keys", "update management.service ownedaccesskeys"],
       ["create the list of connected clusters", `create ${list}`],
       ["delete the list of connected clusters", `delete ${list}`],
       ["write other ConfigMaps", `patch ${otherList}`],

@@ -16,7 +16,7 @@ export const shippedPolicies = {
     "0.1.0": "d6af4a82aa0b71ab8823d719de44dd9572547ff0a59ebe990566a4d70af1b310",
   },
   "latchkey-mint-guard": {
-    "0.1.0": "6ca67abc77ff64e665fd712cf74ccb03d2e255056cf1dc7d0d37cec2026c9156",
+    "0.1.0": "bae029c57de23ccf8d66bd1d5e2c2e092153613dff289a7b91d7304faeef4d2c",
   },
   "latchkey-object-bounds": {
     "0.1.0": "9b265fec432b1ded32936f5caa2da8740f37729f1d16480495fa586aaf714ddf",
