@@ -14,7 +14,7 @@ import type { Exchange } from "../runtime/exchange.ts";
 import type { AdmittedRequest } from "./admit-request.ts";
 import { type Decision, refusalOf } from "./credential.ts";
 import { type ForwardDeps, ForwardState, redirected, refusalOfFailure } from "./forward-state.ts";
-import { completesBody, OwnBodyReader } from "./own-body.ts";
+import { OwnBodyReader, readsBody } from "./own-body.ts";
 import { ClientPace, pacedBody, bodyTooSlow } from "./request-body.ts";
 import { sendRefusal } from "./send-refusal.ts";
 
@@ -153,10 +153,10 @@ export class ForwardedExchange implements ForwardHandler {
     return this.#isJson;
   }
 
-  /** An own object is read as a whole and completed; all other bodies pass. */
+  /** The body of an own object, or of a patch of one, is read as a whole; all others pass. */
   async #requestBody(): Promise<ForwardedRequest["body"] | "refused"> {
     if (this.#admitted.framing.kind === "none") return undefined;
-    if (!completesBody(this.#admitted, this.#exchange))
+    if (!readsBody(this.#admitted))
       return pacedBody(this.#exchange, {
         clock: this.#deps.clock,
         pace: this.#isStream ? streamPace : bodyPace,

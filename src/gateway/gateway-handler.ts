@@ -5,7 +5,7 @@ import { identifyRequest } from "./admit-request.ts";
 import { ForwardedExchange } from "./forward-exchange.ts";
 import { ForwardedUpgrade } from "./forward-upgrade.ts";
 import { KeyEnding } from "./key-ending.ts";
-import { completesBody } from "./own-body.ts";
+import { readsBody } from "./own-body.ts";
 import {
   enterRequest,
   type GatewayContext,
@@ -33,9 +33,7 @@ export function gatewayHandler(context: GatewayContext): GatewayHandler {
         refuse: (refused) => sendRefusal(exchange, refused),
         onClose: (listener) => exchange.onClose(listener),
         forward(admitted, onEnd) {
-          const isMint =
-            mintsToken(admitted.request, admitted.target.query) &&
-            completesBody(admitted, exchange);
+          const isMint = mintsToken(admitted.request, admitted.target.query) && readsBody(admitted);
           const Forwarded = isMint
             ? TokenMint
             : admitted.mayEndKey

@@ -1,6 +1,12 @@
 import { readingBounds } from "../api/reading-bounds.ts";
 import { bodyPace } from "../domain/gateway/body-pace.ts";
-import { bodyFormat, completedBody, kindInBody } from "../domain/gateway/object-defaults.ts";
+import { type BodyUse, shapeProblem } from "../domain/gateway/body-shape.ts";
+import {
+  type BodyFormat,
+  bodyFormat,
+  completedBody,
+  kindInBody,
+} from "../domain/gateway/object-defaults.ts";
 import { valuesOfField } from "../domain/gateway/raw-headers.ts";
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
 import { longestWaitMs } from "../kube/forward/forwarder.ts";
@@ -9,6 +15,7 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Exchange } from "../runtime/exchange.ts";
 import { type Share, FairShares, type ShareLimits } from "../runtime/fair-shares.ts";
 import type { AdmittedRequest } from "./admit-request.ts";
+import { parsedBody } from "./parsed-body.ts";
 import { pacedBody, bodyTooSlow } from "./request-body.ts";
 
 const kibibyte = 1024;
@@ -31,23 +38,15 @@ export interface OwnBody {
 }
 
 /**
- * Whether the gateway completes the body of a request, and so reads it as a whole; a connected
- * cluster gets every body as it was sent.
+ * Whether the gateway judges the body of a request, and so reads it as a whole; a connected cluster
+ * gets every body as it was sent.
  */
-export function completesBody(
-  { upstream, request, framing }: OwnBodyRequest,
-  { head }: Exchange,
-): boolean {
-  return (
-    upstream.kind === "management" &&
-    framing.kind === "body" &&
-    kindInBody(request) !== undefined &&
-    formatOf(head) !== undefined &&
-    valuesOfField(head.rawHeaders, "content-encoding").length === 0
-  );
+export function readsBody({ upstream, request, framing }: OwnBodyRequest): boolean {
+  const isCentral = upstream.kind === "management" || upstream.kind === "space";
+  return isCentral && framing.kind === "body" && kindInBody(request) !== undefined;
 }
 
-/** Reads the body of a request as a whole, and completes that of an object of Latchkey's kinds. */
+/** Reads the body of a request as a whole, and judges that of an object of Latchkey's kinds. */
 export class OwnBodyReader {
   readonly #admitted: OwnBodyRequest;
   readonly #deps: OwnBodyDeps;
@@ -59,10 +58,13 @@ export class OwnBodyReader {
 
   /** Reads it once there is room for its bytes; resolves with the reason if it is refused. */
   async read(exchange: Exchange): Promise<OwnBody | Refusal> {
-    const [kind, format] = [kindInBody(this.#admitted.request), formatOf(exchange.head)];
-    if (kind === undefined || format === undefined) throw new Error("not an object of Latchkey");
+    const { request } = this.#admitted;
+    const kind = kindInBody(request);
+    if (kind === undefined) throw new Error("not an object of Latchkey");
+    const format = formatOf(exchange.head, request.verb);
+    if (format === undefined) return unsupported;
     const read = await this.readWhole(exchange, readingBounds.bodyOfOwnKind.bytes);
-    const body = read.kind === "body" ? completed(read.content, { kind, format }) : read;
+    const body = read.kind === "body" ? judged(read.content, { kind, format }) : read;
     if (body.kind === "refusal") this.end();
     return body;
   }
@@ -119,18 +121,29 @@ function tooLarge(mostBytes: number): Refusal {
 
 const tooMany = refusal(429, "limit", "the gateway reads too many bodies at a time; retry");
 
-function completed(
-  sent: Buffer,
-  { kind, format }: Parameters<typeof completedBody>[1],
-): OwnBody | Refusal {
+const unsupported = refusal(
+  415,
+  "malformed",
+  "the gateway reads objects of this kind in application/json and application/yaml, and patches in " +
+    "application/apply-patch+yaml, application/merge-patch+json and application/json-patch+json, " +
+    "without Content-Encoding",
+);
+
+function judged(sent: Buffer, { kind, format }: BodyUse): OwnBody | Refusal {
   const text = sent.toString("utf8");
-  const body = completedBody(text, { format, kind });
+  const isWhole = format === "json" || format === "yaml";
+  const body = isWhole ? completedBody(text, { format, kind }) : ({ kind: "body", text } as const);
   if (body.kind === "malformed") return refusal(400, "malformed", body.reason);
+  const isYaml = format === "yaml" || format === "apply";
+  const problem = shapeProblem(parsedBody(text, isYaml), { kind, format });
+  if (problem !== undefined) return refusal(422, "malformed", problem);
   return { kind: "body", content: body.text === text ? sent : Buffer.from(body.text) };
 }
 
-function formatOf({ rawHeaders }: Exchange["head"]): ReturnType<typeof bodyFormat> {
-  return bodyFormat(valuesOfField(rawHeaders, "content-type")[0]);
+/** The format of a body that is read; undefined for any other, and for one that is compressed. */
+function formatOf({ rawHeaders }: Exchange["head"], verb: string): BodyFormat | undefined {
+  if (valuesOfField(rawHeaders, "content-encoding").length > 0) return undefined;
+  return bodyFormat(verb, valuesOfField(rawHeaders, "content-type")[0]);
 }
 
 /** Bodies of this size do not wait for larger ones. */

@@ -21,6 +21,7 @@ import { authorizationOnlyScope, sentRequest } from "../domain/scope/authorizati
 import { isKubeError } from "../kube/client/kube-error.ts";
 import { accessRefusal, type AdmittedRequest } from "./admit-request.ts";
 import { notReady } from "./credential.ts";
+import { hasFewParts } from "./parsed-body.ts";
 import { type WholeAnswer, WholeExchange } from "./whole-exchange.ts";
 
 /**
@@ -143,13 +144,5 @@ export function parsedReview(body: Buffer, format: ReviewFormat): unknown {
 
 /** Whether a text is within the bounds; an anchor would make one of any size out of it. */
 function isPlainYaml(text: string): boolean {
-  let parts = 0;
-  for (const character of text) {
-    if (wordCharacter.test(character)) continue;
-    parts += 1;
-    if (parts > readingBounds.selfReview.values || character === "&") return false;
-  }
-  return true;
+  return hasFewParts(text, readingBounds.selfReview.values) && !text.includes("&");
 }
-
-const wordCharacter = /[a-zA-Z0-9._/]/;

@@ -35,7 +35,7 @@ export class TokenMint extends WholeExchange {
     const shown = await this.#minted(objectPath(resources.endpointTokens, { name })).catch(
       () => undefined,
     );
-    return shown?.status === 200 ? { ...shown, status: 201 } : created;
+    return shown?.status === 200 ? withWarnings({ ...shown, status: 201 }, created) : created;
   }
 
   async #minted(path: string): Promise<WholeAnswer | undefined> {
@@ -68,6 +68,12 @@ export class TokenMint extends WholeExchange {
     const user = { ...this.admitted.user, extra: {} };
     return this.collect({ method: "GET", target, user, ...(accept && { accept }) });
   }
+}
+
+/** An answer with the warnings of another (Kubernetes API concepts, "Warnings"). */
+function withWarnings(answer: WholeAnswer, { rawHeaders }: WholeAnswer): WholeAnswer {
+  const warnings = valuesOfField(rawHeaders, "warning").flatMap((value) => ["warning", value]);
+  return { ...answer, rawHeaders: [...answer.rawHeaders, ...warnings] };
 }
 
 function parsed(body: Buffer): unknown {

@@ -31,22 +31,37 @@ const kinds: ReadonlyMap<string, string> = new Map(
 );
 
 /**
- * The kind of the object in the body of a request: of Latchkey's own kinds, written as a whole.
- * Undefined for any other request.
+ * The kind of the object in the body of a request, or that a patch in it changes: one of Latchkey's
+ * own kinds, or its status. Undefined for any other request.
  */
 export function kindInBody(request: ReviewedRequest): string | undefined {
-  if (request.kind !== "resource" || request.group !== group || request.subresource !== "")
-    return undefined;
-  return request.verb === "create" || request.verb === "update"
+  if (request.kind !== "resource" || request.group !== group) return undefined;
+  if (request.subresource !== "" && request.subresource !== "status") return undefined;
+  return ["create", "update", "patch"].includes(request.verb)
     ? kinds.get(request.resource)
     : undefined;
 }
 
-/** The media types of bodies that are completed. */
-export function bodyFormat(contentType: string | undefined): "json" | "yaml" | undefined {
-  const type = (contentType ?? "application/json").split(";", 1)[0]?.trim().toLowerCase();
-  if (type === "application/json") return "json";
-  return type === "application/yaml" ? "yaml" : undefined;
+/** How a body says what an object shall be: as a whole, or as one of three patches. */
+export type BodyFormat = "json" | "yaml" | "apply" | "merge-patch" | "json-patch";
+
+const formats: ReadonlyMap<string, BodyFormat> = new Map([
+  ["application/json", "json"],
+  ["application/yaml", "yaml"],
+]);
+
+const patchFormats: ReadonlyMap<string, BodyFormat> = new Map([
+  ["application/apply-patch+yaml", "apply"],
+  ["application/merge-patch+json", "merge-patch"],
+  ["application/json-patch+json", "json-patch"],
+]);
+
+/** The format of a body by the verb and the media type; undefined if it is not read. */
+export function bodyFormat(verb: string, contentType: string | undefined): BodyFormat | undefined {
+  const isPatch = verb === "patch";
+  const sent = contentType ?? (isPatch ? "" : "application/json");
+  const type = sent.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  return (isPatch ? patchFormats : formats).get(type);
 }
 
 /** A body, or why it is none; the reason quotes nothing of it. */

@@ -35,6 +35,7 @@ const reasons: ReadonlyMap<number, string> = new Map([
   [405, "MethodNotAllowed"],
   [413, "RequestEntityTooLarge"],
   [415, "UnsupportedMediaType"],
+  [422, "Invalid"],
   [429, "TooManyRequests"],
   [500, "InternalError"],
   [502, "InternalError"],
