@@ -6,7 +6,8 @@ import { readingBounds } from "../../src/api/reading-bounds.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { parseClusterKubeconfig } from "../../src/domain/gateway/cluster-kubeconfig.ts";
 import { parseDirectAddress } from "../../src/domain/gateway/direct-address.ts";
-import { completedBody } from "../../src/domain/gateway/object-defaults.ts";
+import { shapeProblem } from "../../src/domain/gateway/body-shape.ts";
+import { type BodyFormat, completedBody } from "../../src/domain/gateway/object-defaults.ts";
 import { unauthorized } from "../../src/domain/gateway/refusal.ts";
 import { asksForUpgrade, type RequestHead } from "../../src/domain/gateway/request-head.ts";
 import { requestInfo } from "../../src/domain/gateway/request-info.ts";
@@ -16,6 +17,7 @@ import { parseReport } from "../../src/domain/outbox/cluster-report.ts";
 import { syncOptionsOf } from "../../src/domain/sync/sync-options.ts";
 import { readReview } from "../../src/domain/gateway/self-review.ts";
 import { identifyRequest } from "../../src/gateway/admit-request.ts";
+import { parsedBody } from "../../src/gateway/parsed-body.ts";
 import { parsedReview } from "../../src/gateway/self-review.ts";
 import { createLogger } from "../../src/runtime/log.ts";
 import { presentedKey } from "../../src/tokens/access-key.ts";
@@ -93,6 +95,17 @@ function inBody(
   };
 }
 
+function inJudgedBody(
+  format: BodyFormat,
+  around: readonly [string, string],
+  plain: string,
+): TextReader {
+  const read = (text: string) =>
+    shapeProblem(parsedBody(text, format === "apply"), { kind: "SharedSecret", format });
+  const name = `a body to judge in ${format} with ${around.join("...")}`;
+  return { name, most: longestBody, around, plain, read };
+}
+
 function inReview(
   format: "json" | "yaml" | "protobuf",
   plain: string,
@@ -165,6 +178,12 @@ export const textReaders: readonly TextReader[] = [
   inBody("json", ['{"a":"', '"}'], "abc "),
   inBody("yaml", ["", ""], "a: b\n"),
   inBody("yaml", ["{", "}"], "a: b, "),
+  inJudgedBody("merge-patch", ['{"spec":{"data":{"a":1', "}}}"], ',"b":"c"'),
+  inJudgedBody("json-patch", ["[null", "]"], ',{"op":"add","path":"/spec/data/a","value":1}'),
+  inJudgedBody("json-patch", ['[{"op":"add","path":"', '"}]'], "/spec"),
+  inJudgedBody("apply", ["", ""], "a: b\n"),
+  inJudgedBody("apply", ["spec: {data: {", "}}"], "a: b, "),
+  inJudgedBody("apply", ['spec: {data: {a: "', '"}}'], "abc "),
   {
     name: "a kubeconfig",
     most: 4 * kibibyte,

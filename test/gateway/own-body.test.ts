@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ReviewedRequest } from "../../src/api/access-review.ts";
 import { group } from "../../src/api/names.ts";
 import { readingBounds } from "../../src/api/reading-bounds.ts";
-import { bodyShares, completesBody, OwnBodyReader } from "../../src/gateway/own-body.ts";
+import { bodyShares, OwnBodyReader, readsBody } from "../../src/gateway/own-body.ts";
 import { FakeExchange } from "../support/fake-exchange.ts";
 import { bodyBytes } from "./gateway-deps.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
@@ -20,11 +20,18 @@ const request: ReviewedRequest = {
 const alice = { user: "alice", key: "a" };
 const admitted = { upstream: { kind: "management" }, request, sharer: alice } as const;
 
-function reading(contentType = "application/json", length?: number) {
-  const exchange = new FakeExchange({ method: "POST", fields: ["Content-Type", contentType] });
+function reading(
+  contentType = "application/json",
+  length?: number,
+  { verb = "create", fields = [] }: { readonly verb?: string; readonly fields?: string[] } = {},
+) {
+  const exchange = new FakeExchange({
+    method: verb === "patch" ? "PATCH" : "POST",
+    fields: ["Content-Type", contentType, ...fields],
+  });
   const [clock, bodies] = [new TestClock(), bodyShares()];
   const reader = new OwnBodyReader(
-    { ...admitted, framing: { kind: "body", length } },
+    { ...admitted, request: { ...request, verb }, framing: { kind: "body", length } },
     { clock, bodies },
   );
   /** Starts to read. */
@@ -140,24 +147,83 @@ describe("the body of an object of Latchkey", () => {
   });
 });
 
+const patch = { verb: "patch" };
+const secret = "canary-7d1f0e";
+
+describe("a body of a patch", () => {
+  it.each([
+    ["application/apply-patch+yaml", '{"spec":{"data":{"a":"YQ=="}}}'],
+    ["application/apply-patch+yaml", "# a\nspec:\n  data: {a: YQ==}\n"],
+    ["application/apply-patch+yaml", "spec: {data: !a [b]}\n"],
+    ["application/apply-patch+yaml", "spec: ["],
+    ["application/apply-patch+yaml", "\u00ff\ufffd"],
+    ["application/merge-patch+json", ' { "spec" : {"data":{"a":null}} } '],
+    ["application/merge-patch+json", '{"a":'],
+    ["application/json-patch+json", '[{"op":"remove","path":"/spec/data"}]'],
+  ])("in %s passes as it is: %j", async (type, sent) => {
+    const { exchange, read } = reading(type, undefined, patch);
+    exchange.body.end(sent);
+    const body = await read();
+    expect(body.kind === "body" && body.content.toString()).toBe(sent);
+  });
+
+  it.each([
+    ["application/apply-patch+yaml", `{"spec":{"data":{"a":["${secret}"]}}}`],
+    ["application/apply-patch+yaml", `spec:\n  data:\n    a:\n    - ${secret}\n`],
+    ["application/merge-patch+json", `{"spec":{"data":"${secret}"}}`],
+    ["application/json-patch+json", `[{"op":"add","path":"/spec","value":["${secret}"]}]`],
+  ])("in %s is 422 without its words: %j", async (type, sent) => {
+    const { exchange, bodies, read } = reading(type, undefined, patch);
+    exchange.body.end(sent);
+    const body = await read();
+    expect(body).toMatchObject({ kind: "refusal", status: 422 });
+    expect(JSON.stringify(body)).toContain("spec");
+    expect(JSON.stringify(body)).not.toContain(secret);
+    expect(bodyBytes(bodies)).toBe(0);
+  });
+});
+
+it.each([
+  ["create", "application/json", `{"spec":{"data":{"a":["${secret}"]}}}`],
+  ["update", "application/yaml", `spec: {data: ${secret}}`],
+  ["create", "application/json", `{"kind":null,"spec":{"data":{"a":"${secret}"}}}`],
+])("an object of a wrong shape is 422 without its words: %s of %s", async (verb, type, sent) => {
+  const { exchange, read } = reading(type, undefined, { verb });
+  exchange.body.end(sent);
+  const body = await read();
+  expect(body).toMatchObject({ kind: "refusal", status: 422 });
+  expect(JSON.stringify(body)).not.toContain(secret);
+});
+
+it.each<[string, string, string[]]>([
+  ["create", "application/vnd.kubernetes.protobuf", []],
+  ["update", "application/json", ["Content-Encoding", "gzip"]],
+  ["patch", "application/apply-patch+yaml", ["Content-Encoding", "identity"]],
+  ["patch", "application/strategic-merge-patch+json", []],
+  ["patch", "application/apply-patch+cbor", []],
+])("a body is 415 before a byte of it is read: %s of %s %j", async (verb, type, fields) => {
+  const { exchange, bodies, read } = reading(type, undefined, { verb, fields });
+  expect(await read()).toMatchObject({ kind: "refusal", status: 415 });
+  expect([exchange.bodiesAccepted, bodyBytes(bodies)]).toEqual([0, 0]);
+});
+
 describe("a body is read as a whole", () => {
   const framing = { kind: "body", length: 5 } as const;
-  const completes = (fields: readonly string[], changes: object = {}) =>
-    completesBody(
-      { ...admitted, framing, request: { ...request, ...changes } },
-      new FakeExchange({ method: "POST", fields }),
-    );
 
-  it.each<[string, readonly string[], object, boolean]>([
-    ["of an own object as JSON", ["Content-Type", "application/json"], {}, true],
-    ["of an own object as YAML", ["Content-Type", "application/yaml; charset=utf-8"], {}, true],
-    ["of an own object without a type", [], {}, true],
-    ["not as protobuf", ["Content-Type", "application/vnd.kubernetes.protobuf"], {}, false],
-    ["not if it is compressed", ["Content-Encoding", "gzip"], {}, false],
-    ["not of another group", [], { group: "apps" }, false],
-    ["not of a patch", [], { verb: "patch" }, false],
-    ["not of a status", [], { subresource: "status" }, false],
-  ])("%s", (_what, fields, changes, is) => {
-    expect(completes(fields, changes)).toBe(is);
+  it.each<[string, object, boolean]>([
+    ["of an own object", {}, true],
+    [
+      "of an own object in a space",
+      { upstream: { kind: "space", project: "a", space: "b" } },
+      true,
+    ],
+    ["of a patch", { request: { ...request, verb: "patch" } }, true],
+    ["of a status", { request: { ...request, verb: "patch", subresource: "status" } }, true],
+    ["not of another group", { request: { ...request, group: "apps" } }, false],
+    ["not of a deletion", { request: { ...request, verb: "delete" } }, false],
+    ["not of a connected cluster", { upstream: { kind: "cluster", cluster: "east" } }, false],
+    ["not if there is none", { framing: { kind: "none" } }, false],
+  ])("%s", (_what, changes, is) => {
+    expect(readsBody({ ...admitted, framing, ...changes })).toBe(is);
   });
 });

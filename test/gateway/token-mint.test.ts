@@ -100,6 +100,23 @@ describe("the creation of a token", () => {
     expect(exchange.text).toBe("status: {token: t}\n");
   });
 
+  it.each([undefined, "application/yaml"])(
+    "is answered with the warnings of the creation, as %s",
+    async (accept) => {
+      const { deps, exchange } = await minting({
+        fields: accept === undefined ? [] : ["Accept", accept],
+      });
+      const headers = ["Warning", '299 - "one"', "warning", '299 - "two"'];
+      deps.forwarder.last().answer(201, pending, { headers });
+      await deps.clock.run(100);
+      await answer(deps, 200, minted);
+      if (accept !== undefined) await answer(deps, 200, minted);
+      const sent = exchange.answer?.headers ?? [];
+      const found = sent.filter((_text, at) => sent[at - 1]?.toLowerCase() === "warning");
+      expect(found).toEqual(['299 - "one"', '299 - "two"']);
+    },
+  );
+
   it.each([[403], [409], [422], [500]])(
     "that the API server refuses with %i is answered so, at once",
     async (status) => {

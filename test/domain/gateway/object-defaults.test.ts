@@ -54,9 +54,10 @@ describe("a body has a kind that the gateway knows", () => {
     [{}, "DirectClusterEndpointToken"],
     [{ resource: "sharedsecrets", verb: "update" }, "SharedSecret"],
     [{ resource: "ownedaccesskeys" }, "OwnedAccessKey"],
-    [{ verb: "patch" }, undefined],
+    [{ verb: "patch" }, "DirectClusterEndpointToken"],
+    [{ verb: "patch", subresource: "status" }, "DirectClusterEndpointToken"],
+    [{ subresource: "scale" }, undefined],
     [{ verb: "delete" }, undefined],
-    [{ subresource: "status" }, undefined],
     [{ group: "" }, undefined],
     [{ resource: "others" }, undefined],
   ])("of %j: %s", (changes, kind) => {
@@ -68,16 +69,26 @@ describe("a body has a kind that the gateway knows", () => {
   });
 
   it.each([
-    [undefined, "json"],
-    ["application/json", "json"],
-    ["Application/JSON; charset=utf-8", "json"],
-    ["application/yaml", "yaml"],
-    ["application/vnd.kubernetes.protobuf", undefined],
-    ["text/plain", undefined],
-    ["application/jsonx", undefined],
-    ["", undefined],
-  ])("in the format %s: %s", (contentType, format) => {
-    expect(bodyFormat(contentType)).toBe(format);
+    ["create", undefined, "json"],
+    ["create", "application/json", "json"],
+    ["update", "Application/JSON; charset=utf-8", "json"],
+    ["update", "application/yaml", "yaml"],
+    ["create", "application/vnd.kubernetes.protobuf", undefined],
+    ["create", "application/cbor", undefined],
+    ["create", "application/apply-patch+yaml", undefined],
+    ["create", "text/plain", undefined],
+    ["create", "application/jsonx", undefined],
+    ["create", "", undefined],
+    ["patch", "application/apply-patch+yaml", "apply"],
+    ["patch", "application/apply-patch+yaml; charset=utf-8", "apply"],
+    ["patch", "application/merge-patch+json", "merge-patch"],
+    ["patch", "application/json-patch+json", "json-patch"],
+    ["patch", "application/strategic-merge-patch+json", undefined],
+    ["patch", "application/apply-patch+cbor", undefined],
+    ["patch", "application/json", undefined],
+    ["patch", undefined, undefined],
+  ])("of %s in the format %s: %s", (verb, contentType, format) => {
+    expect(bodyFormat(verb, contentType)).toBe(format);
   });
 });
 
