@@ -124,9 +124,9 @@ const tooMany = refusal(429, "limit", "the gateway reads too many bodies at a ti
 const unsupported = refusal(
   415,
   "malformed",
-  "the gateway reads objects of this kind in application/json and application/yaml, and patches in " +
-    "application/apply-patch+yaml, application/merge-patch+json and application/json-patch+json, " +
-    "without Content-Encoding",
+  "the gateway reads objects of this kind in application/json and application/yaml, and patches " +
+    "in application/apply-patch+yaml, application/merge-patch+json and " +
+    "application/json-patch+json, without Content-Encoding",
 );
 
 function judged(sent: Buffer, { kind, format }: BodyUse): OwnBody | Refusal {

@@ -9,7 +9,7 @@ import { readingBounds } from "../api/reading-bounds.ts";
  * schema.
  */
 export function parsedBody(text: string, isYaml: boolean): unknown {
-  const { bytes, values } = readingBounds.yamlOfOwnKind;
+  const { bytes, values, depth } = readingBounds.yamlOfOwnKind;
   try {
     if (excessIn(text, readingBounds.bodyOfOwnKind) === undefined) return JSON.parse(text);
   } catch {
@@ -17,14 +17,14 @@ export function parsedBody(text: string, isYaml: boolean): unknown {
   }
   if (!isYaml || text.length > bytes || !hasFewParts(text, values)) return undefined;
   try {
-    return loadAll(text, { schema, json: true, maxAliases: mostAliases })[0];
+    return loadAll(text, { schema, json: true, maxDepth: depth, maxAliases })[0];
   } catch {
     return undefined;
   }
 }
 
 /** An alias that is a key takes as long as what it stands for. */
-const mostAliases = 100;
+const maxAliases = 100;
 /** kube-apiserver reads YAML 1.1, which has `<<`. */
 const schema = CORE_SCHEMA.withTags(mergeTag);
 

@@ -63,7 +63,7 @@ test.each<[string, readonly string[]]>([
   ["sub-protocols of a WebSocket", [count(mostSubprotocols)]],
   ["body of a request", [`${pace(bodyPace)}; ${seconds(bodyPace.mostMs)}`]],
   ["body of a request for a backend", [`${seconds(streamPace.silentMs)} of silence`]],
-  ["a body that the gateway completes", [mib(readingBounds.bodyOfOwnKind.bytes)]],
+  ["a body of Latchkey's kinds", [mib(readingBounds.bodyOfOwnKind.bytes)]],
   ["idle connection", [seconds(frontLimits.idleMs)]],
   ["HTTP/2 connection without a first request", [seconds(frontLimits.firstStreamMs)]],
   [

@@ -142,10 +142,10 @@ describe.skipIf(inject("webhook") === undefined)("the warnings of the API server
     );
     const code = isNew ? 201 : 200;
     expect([verb, status, status === code ? "" : text]).toEqual([verb, code, ""]);
-    const found = [headers["warning"] ?? []]
-      .flat()
-      .join(", ")
-      .match(/299 - "(?:[^"\\]|\\.)*"/g);
+    const { warning = "" } = headers;
+    const found = (typeof warning === "string" ? warning : "an array").match(
+      /299 - "(?:[^"\\]|\\.)*"/g,
+    );
     return (found ?? []).map((warning) => warning.replaceAll(name, "NAME")).toSorted();
   };
 
@@ -154,7 +154,7 @@ describe.skipIf(inject("webhook") === undefined)("the warnings of the API server
       "are the same at both ways in: %s %s",
       async (verb, query) => {
         const expected = await warningsOf(direct, row, { verb, query, http2: false });
-        if (verb.startsWith("create")) expect(expected.length).toBeGreaterThan(0);
+        expect(expected.length > 0 || !verb.startsWith("create")).toBe(true);
         for (const http2 of [false, true])
           expect(await warningsOf(gateway, row, { verb, query, http2 })).toEqual(expected);
       },

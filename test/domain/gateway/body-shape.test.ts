@@ -95,11 +95,10 @@ describe("a body that kube-apiserver would repeat is refused", () => {
     [{ op: "add", path: "/spec/data/a/b", value: canary }, "spec.data.a: must be a string"],
     // kube-apiserver ignores what is before the first slash.
     [{ op: "add", path: "a/spec/data", value: canary }, "spec.data: must be an object"],
-    [{ op: "add", path: "/spec/d~0ata", value: { a: [] } }, ""],
     [{ op: "add", path: `/spec/data${"/a".repeat(100)}`, value: canary }, "spec.data.a: must be"],
   ])("of a JSON patch: %j", (operation, says) => {
     const problem = shapeProblem([operation], { kind: shared, format: "json-patch" });
-    expect(problem ?? "").toEqual(says === "" ? "" : expect.stringContaining(says));
+    expect(problem).toContain(says);
   });
 });
 
@@ -140,6 +139,7 @@ describe("a body passes", () => {
     [{ op: "move", from: "/spec/data/a", path: "/spec/data/b" }],
     [{ op: "copy", from: "/kind", path: "/metadata/labels/kind" }],
     [{ op: "add", path: "kind", value: null }],
+    [{ op: "add", path: "/spec/d~0ata", value: { a: [] } }],
     [{ op: "add", path: "/constructor/name", value: [] }],
   ])("of a JSON patch: %j", (body) => {
     expect(shapeProblem(body, { kind: shared, format: "json-patch" })).toBeUndefined();
