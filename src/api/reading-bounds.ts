@@ -22,7 +22,7 @@ export const readingBounds = {
    */
   requestTarget: { bytes: 16 * kib, values: 1_000 },
   labelSelector: { bytes: 4 * kib },
-  /** The bytes that kube-apiserver reads (MaxRequestBodyBytes); with more parts it is not judged. */
+  /** The bytes that kube-apiserver reads (MaxRequestBodyBytes); with more parts, it is unjudged. */
   bodyOfOwnKind: { bytes: 3 * mib, values: 50_000, depth: 64 },
   /** The same in YAML, which takes 20 times as long; values are as those of a self review. */
   yamlOfOwnKind: { bytes: 256 * kib, values: 32_768, depth: 100 },
