@@ -110,8 +110,13 @@ describe.skipIf(inject("webhook") === undefined)("the warnings of the API server
     }
     const changed = { ...object, spec: { ...row.spec, ...row.change } };
     const replaced = async () => {
-      const { resourceVersion } = (await api.get(path)).metadata;
-      return { ...changed, metadata: { ...metadata, resourceVersion } };
+      const {
+        code: _code,
+        warnings: _warnings,
+        message: _message,
+        ...stored
+      } = await api.get(path);
+      return { ...stored, spec: { ...stored.spec, ...row.change } };
     };
     const operations = Object.entries(row.change).map(([field, value]) => ({
       op: "add",
