@@ -1,15 +1,14 @@
-import { excessIn } from "../api/bounded-json.ts";
 import { apiVersion } from "../api/names.ts";
 import { recordAt } from "../api/parse.ts";
-import { readingBounds } from "../api/reading-bounds.ts";
 import { resources } from "../api/resources.ts";
-import { type KeyEnd, keyEndIn, mostKeyEndBytes } from "../domain/gateway/key-end.ts";
+import { type KeyEnd, keyEndIn } from "../domain/gateway/key-end.ts";
 import { valuesOfField } from "../domain/gateway/raw-headers.ts";
 import type { Refusal } from "../domain/gateway/refusal.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
 import { accessRefusal } from "./admit-request.ts";
 import { notReady } from "./credential.ts";
 import type { OwnBody } from "./own-body.ts";
+import { parsedBody } from "./parsed-body.ts";
 import { type WholeAnswer, WholeExchange } from "./whole-exchange.ts";
 
 const patchTypes = ["application/merge-patch+json", "application/json-patch+json"];
@@ -21,7 +20,7 @@ const patchTypes = ["application/merge-patch+json", "application/json-patch+json
  */
 export class KeyEnding extends WholeExchange {
   protected override async reply(): Promise<WholeAnswer | Refusal> {
-    const body = await this.body.readWhole(this.exchange, mostKeyEndBytes);
+    const body = await this.body.read(this.exchange);
     if (body.kind === "refusal") return body;
     const end = this.#endIn(body);
     const ended = end && (await this.#end(end));
@@ -32,8 +31,7 @@ export class KeyEnding extends WholeExchange {
     const { rawHeaders } = this.exchange.head;
     const [type = ""] = valuesOfField(rawHeaders, "content-type");
     const isPatch = patchTypes.includes(type.split(";", 1)[0]?.trim().toLowerCase() ?? "");
-    const isEncoded = valuesOfField(rawHeaders, "content-encoding").length > 0;
-    return isPatch && !isEncoded ? keyEndIn(parsed(content.toString("utf8"))) : undefined;
+    return isPatch ? keyEndIn(parsedBody(content.toString("utf8"), false)) : undefined;
   }
 
   /** Ends the key; undefined if the API server refuses that for what is asked. */
@@ -60,16 +58,6 @@ export class KeyEnding extends WholeExchange {
       body: content,
       ...(accept === "" ? {} : { accept }),
     });
-  }
-}
-
-function parsed(text: string): unknown {
-  if (excessIn(text, readingBounds.selfReview) !== undefined) return undefined;
-  try {
-    const body: unknown = JSON.parse(text);
-    return body;
-  } catch {
-    return undefined;
   }
 }
 
