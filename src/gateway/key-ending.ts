@@ -3,7 +3,7 @@ import { recordAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import { type KeyEnd, keyEndIn } from "../domain/gateway/key-end.ts";
 import { valuesOfField } from "../domain/gateway/raw-headers.ts";
-import type { Refusal } from "../domain/gateway/refusal.ts";
+import { type Refusal, unauthorized } from "../domain/gateway/refusal.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
 import { accessRefusal } from "./admit-request.ts";
 import { notReady } from "./credential.ts";
@@ -22,6 +22,7 @@ export class KeyEnding extends WholeExchange {
   protected override async reply(): Promise<WholeAnswer | Refusal> {
     const body = await this.body.read(this.exchange);
     if (body.kind === "refusal") return body;
+    if (!this.admitted.credential.isValid()) return unauthorized;
     const end = this.#endIn(body);
     const ended = end && (await this.#end(end));
     return ended ?? (await accessRefusal(this.admitted, this.left)) ?? this.#forward(body);
