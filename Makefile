@@ -47,7 +47,7 @@ fuzz: node_modules/.package-lock.json ## feed random input to the code that read
 mutants: node_modules/.package-lock.json ## find small changes of the source that no test detects: ROOMS=scope,domain,kube,..., SAMPLE=<number>, SEED=<number>, SAME_AS=<revision>
 	@SAME_AS=$(SAME_AS) ROOMS=$(ROOMS) SAMPLE=$(SAMPLE) SEED=$(SEED) $(run) mutants
 
-defects: node_modules/.package-lock.json ## look for 20 defects of src with all tests: DEFECTS=0,1,...
+defects: node_modules/.package-lock.json ## look for the defects of test/mutants/defects.json: DEFECTS=0,1,...
 	@DEFECTS=$(DEFECTS) $(run) defects -- run
 
 chart: node_modules/.package-lock.json ## write the Helm charts to dist/charts, their digests, and the manifests dist/latchkey*.yaml

@@ -1,4 +1,5 @@
 import { describe, expect, inject, test } from "vitest";
+import { listAt, recordAt } from "../../src/api/parse.ts";
 import {
   collectionOf,
   everyKind,
@@ -140,6 +141,21 @@ describe("OwnedAccessKeys can be selected", () => {
       message: expect.stringContaining("field label not supported"),
     });
   });
+});
+
+test("a key and a token have the same scope where the API server serves them", async () => {
+  const scopes = (["OwnedAccessKey", "DirectClusterEndpointToken"] as const).map(async (kind) => {
+    const { group, plural } = kinds[kind];
+    const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${plural}.${group}`;
+    const { spec } = await arrange({ method: "GET", path });
+    const schema = recordAt(listAt(spec, "versions")[0], "schema");
+    const fields = (place: unknown, name: string) => recordAt(recordAt(place, "properties"), name);
+    const scope = fields(fields(recordAt(schema, "openAPIV3Schema"), "spec"), "scope");
+    return { ...scope, description: "" };
+  });
+  const [key, token] = await Promise.all(scopes);
+  expect(Object.keys(recordAt(key, "properties"))).toHaveLength(7);
+  expect(key).toEqual(token);
 });
 
 describe("kubectl get", () => {

@@ -526,6 +526,10 @@ describe.skipIf(!inject("hasPolicies"))("deprecated fields", () => {
     expect(await about({ spec: { disabled: true } })).toEqual([]);
     expect(await about({ spec: { scope: { projects: [{ project: "web" }] } } })).toEqual([]);
     expect(await about({ spec: { parent: "another" } })).toEqual([deprecated[0]]);
+    expect(await about({ spec: { oidcLogin: { idToken: "another" } } })).toEqual([deprecated[1]]);
+    expect(await about({ spec: { scope: { rules: [{}] } } })).toEqual([deprecated[2]]);
+    expect(await about({ spec: { scope: { allowServiceCli: null } } })).toEqual([]);
+    expect(await about({ spec: { scope: { allowServiceCli: true } } })).toEqual([deprecated[3]]);
   });
 
   it("a key in the annotation of client-side apply causes a warning, a digest does not", async () => {

@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 
 const repository = join(import.meta.dirname, "..", "..");
 const page = readFileSync(join(repository, "docs", "specification.md"), "utf8");
-/** The rows that may say `open`: what no version builds yet. */
-const openRows: readonly string[] = [];
+/** Where tests have a real kube-apiserver. */
+const onServer = /^test\/(?:cluster|product|dedicated|verify|journeys)\//;
 
 /** A test that a row of the page names. */
 interface NamedTest {
@@ -17,15 +17,16 @@ interface NamedTest {
 
 interface Row {
   readonly id: string;
-  readonly isOpen: boolean;
+  /** `whole`, `limited` or `open`. */
+  readonly holds: string;
   readonly tests: readonly NamedTest[];
 }
 
 /** The rows of all tables whose first cell is an id, such as `K4`. */
 function rowsOf(text: string): readonly Row[] {
-  return [...text.matchAll(/^\| ([A-Z]+\d+) +\|(.*)\|$/gm)].map(([, id = "", cells = ""]) => {
-    const cell = (cells.split(/(?<!\\)\|/).at(-1) ?? "").trim();
-    return { id, isOpen: cell === "open", tests: testsIn(cell) };
+  return [...text.matchAll(/^\| ([A-Z]+\d+) +\|(.*)\|$/gm)].map(([, id = "", line = ""]) => {
+    const cells = line.split(/(?<!\\)\|/).map((cell) => cell.trim());
+    return { id, holds: cells[1] ?? "", tests: testsIn(cells.at(-1) ?? "") };
   });
 }
 
@@ -75,23 +76,62 @@ describe("docs/specification.md", () => {
 
   test("has a row for each statement, with an id of its own", () => {
     const ids = rows.map(({ id }) => id);
-    expect(ids.length).toBeGreaterThan(90);
+    expect(ids.length).toBeGreaterThan(150);
     expect(ids.filter((id, at) => ids.indexOf(id) !== at)).toEqual([]);
   });
 
-  test("names in every row a test that exists, unless the statement is open", () => {
-    const named = rows.flatMap(({ id, isOpen, tests }) =>
-      isOpen ? [] : tests.map((one) => ({ id, ...one })),
+  test("counts the statements that hold whole, with a limit, or not yet", () => {
+    const having = (holds: string) => rows.filter((row) => row.holds === holds);
+    const [whole, limited, open] = [having("whole"), having("limited"), having("open")];
+    expect(whole.length + limited.length + open.length).toBe(rows.length);
+    expect(page.replaceAll(/\s+/g, " ")).toContain(
+      `Of ${rows.length} statements, ${whole.length} hold whole, ${limited.length} with a limit, and ${open.length} are open.`,
     );
-    const missing = named.filter(({ file, name }) => {
-      const path = join(repository, file);
-      return !(existsSync(path) && isRun(path) && hasTest(readFileSync(path, "utf8"), name));
-    });
+  });
+
+  test("says each limit in one sentence", () => {
+    const items = [...page.matchAll(/^- \*\*([A-Z]+\d+[A-Z\d, ]*)\*\*: ((?:.+\n {2})*.+)$/gm)];
+    const limited = rows.filter(({ holds }) => holds === "limited").map(({ id }) => id);
+    expect(items.flatMap(([, ids = ""]) => ids.split(", "))).toEqual(limited);
+    const sentences = items.map(([, , text = ""]) => text.replaceAll(/\(\S*\)/g, ""));
+    expect(sentences.filter((text) => text.indexOf(".") !== text.length - 1)).toEqual([]);
+  });
+
+  const named = rows.filter(({ holds }) => holds !== "open");
+
+  test("names in every row tests that exist, unless the statement is open", () => {
+    const missing = named
+      .flatMap(({ id, tests }) => tests.map((one) => ({ id, ...one })))
+      .filter(({ file, name }) => {
+        const path = join(repository, file);
+        return !(existsSync(path) && isRun(path) && hasTest(readFileSync(path, "utf8"), name));
+      });
     expect(missing).toEqual([]);
   });
 
-  test("says of the expected rows alone that they are open", () => {
-    expect(rows.filter(({ isOpen }) => isOpen).map(({ id }) => id)).toEqual(openRows);
+  test("names in every row a test on a real server", () => {
+    const others = named.filter(({ tests }) => !tests.some(({ file }) => onServer.test(file)));
+    expect(others.map(({ id }) => id)).toEqual([]);
+  });
+
+  test("refers from what is said twice to rows that exist", () => {
+    const [, section = ""] = page.split("\n### Said twice\n");
+    const referred = [
+      ...(section.split("\n## ")[0] ?? "").matchAll(/\| ([A-Z]+\d+[A-Z\d, ]*?) +\|$/gm),
+    ];
+    const ids = referred.flatMap(([, list = ""]) => list.split(", "));
+    expect(ids.length).toBeGreaterThan(20);
+    expect(ids.filter((id) => !rows.some((row) => row.id === id))).toEqual([]);
+  });
+
+  test("has a defect that its test finds for each row of the list of defects", () => {
+    const list = readFileSync(join(repository, "test", "mutants", "defects.json"), "utf8");
+    const defects: readonly { statement?: string; test?: string }[] = JSON.parse(list).defects;
+    const broken = defects.filter(({ statement }) => statement !== undefined);
+    expect(broken.length).toBeGreaterThan(20);
+    const isNamed = ({ statement, test: file }: (typeof defects)[number]): boolean =>
+      rows.some(({ id, tests }) => id === statement && tests.some((one) => one.file === file));
+    expect(broken.filter((defect) => !isNamed(defect))).toEqual([]);
   });
 });
 
@@ -123,18 +163,21 @@ describe("a name is found", () => {
 
   test("in a cell, with its file; other text is a test that does not exist", () => {
     expect(
-      rowsOf("| A1 | x | y | [a](../test/a.test.ts): `b`; `c \\| d`<br>later |\n| A2 | x | open |"),
+      rowsOf(
+        "| A1 | x | whole | y | [a](../test/a.test.ts): `b`; `c \\| d`<br>later |\n" +
+          "| A2 | x | open | y | - |",
+      ),
     ).toEqual([
       {
         id: "A1",
-        isOpen: false,
+        holds: "whole",
         tests: [
           { file: "test/a.test.ts", name: "b" },
           { file: "test/a.test.ts", name: "c | d" },
           { file: "later", name: "" },
         ],
       },
-      { id: "A2", isOpen: true, tests: [{ file: "open", name: "" }] },
+      { id: "A2", holds: "open", tests: [{ file: "-", name: "" }] },
     ]);
   });
 });

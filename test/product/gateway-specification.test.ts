@@ -6,7 +6,8 @@ import { eventually } from "../support/eventually.ts";
 import { askGateway, type GatewayRequest } from "../support/gateway-request.ts";
 import { type KnownKey, makeKey } from "../support/key-request.ts";
 import { allowRequesters } from "../support/keys-and-tokens.ts";
-import { api, bind, unique } from "../support/policy-request.ts";
+import { becomesGone } from "../support/becomes.ts";
+import { admin, api, as, bind, unique } from "../support/policy-request.ts";
 import { gatewayKnows } from "../support/ways-in.ts";
 
 const own = `/kubernetes/management/apis/${apiVersion}`;
@@ -94,6 +95,39 @@ describe.skipIf(inject("gateway") === undefined)("the specification's requests",
       ).toBe(400);
     });
 
+    it.each([
+      ["its kind", ["kind"]],
+      ["its apiVersion", ["apiVersion"]],
+      ["both", ["kind", "apiVersion"]],
+    ])("takes %s from the path, in POST and PUT", async (_what, missing) => {
+      const bodyOf = (object: object): string =>
+        dump(
+          Object.fromEntries(Object.entries(object).filter(([name]) => !missing.includes(name))),
+        );
+      const name = unique("inferred");
+      const created = await ask({
+        method: "POST",
+        path: collection,
+        headers: yaml,
+        body: bodyOf({ apiVersion, kind, metadata: { name }, spec }),
+      });
+      expect([created.status, created.message]).toEqual([201, ""]);
+      expect(created.object).toMatchObject({ apiVersion, kind, metadata: { name } });
+      const path = `${collection}/${name}`;
+      // The controller may write the object between the read and the PUT.
+      const replaced = await eventually(
+        async () => {
+          const { object } = await ask({ path });
+          const body = bodyOf({ ...recordAt({ object }, "object") });
+          const answer = await ask({ method: "PUT", path, headers: yaml, body });
+          return answer.status !== 409 && answer;
+        },
+        { what: "the object to be replaced" },
+      );
+      expect([replaced.status, replaced.message]).toEqual([200, ""]);
+      expect(replaced.object).toMatchObject({ apiVersion, kind, metadata: { name } });
+    });
+
     it("lists them", async () => {
       const name = unique("listed");
       const body = JSON.stringify({ metadata: { name, labels: { name } }, spec });
@@ -176,6 +210,75 @@ describe.skipIf(inject("gateway") === undefined)("the specification's requests",
     const { status } = await ask({ method: "DELETE", path: `${own}/sharedsecrets/${name}` });
     expect(status).toBe(200);
   });
+
+  it.each([
+    ["POST without one in the path", "POST", `${own}/sharedsecrets`, ""],
+    ["POST with an empty one in the path", "POST", `${own}/namespaces//sharedsecrets`, ""],
+    ["POST with an empty one in the body", "POST", `${own}/namespaces/default/sharedsecrets`, ""],
+    ["PUT without one in the path", "PUT", `${own}/sharedsecrets`, "default"],
+    ["PUT with an empty one in both", "PUT", `${own}/namespaces//sharedsecrets`, ""],
+    ["PATCH without one", "PATCH", `${own}/sharedsecrets`, ""],
+    ["PATCH with an empty one", "PATCH", `${own}/namespaces//sharedsecrets`, ""],
+    ["DELETE without one", "DELETE", `${own}/sharedsecrets`, ""],
+    ["DELETE with an empty one", "DELETE", `${own}/namespaces//sharedsecrets`, ""],
+  ])("an empty namespace is default, in a %s", async (_what, method, collection, namespace) => {
+    const name = unique("empty");
+    const stored = `/apis/${apiVersion}/namespaces/default/sharedsecrets/${name}`;
+    const manifest = { apiVersion, kind: "SharedSecret", metadata: { name, namespace } };
+    const isCreate = method === "POST";
+    if (!isCreate)
+      await api.create(stored.slice(0, stored.lastIndexOf("/")), {
+        ...manifest,
+        metadata: { name },
+      });
+    const send = async () => {
+      const { metadata } = isCreate ? manifest : await api.get(stored);
+      const body =
+        method === "PATCH"
+          ? [{ op: "add", path: "/metadata/annotations", value: { "example.com/a": "b" } }]
+          : { ...manifest, metadata: { ...metadata, namespace }, spec: { displayName: "sent" } };
+      const { status, message } = await ask({
+        method,
+        path: isCreate ? collection : `${collection}/${name}`,
+        headers: method === "PATCH" ? jsonPatch : json,
+        ...(method === "DELETE" ? {} : { body: JSON.stringify(body) }),
+      });
+      return status !== 409 && [status, message];
+    };
+    // The controller may write the object between the read and the PUT.
+    const answer = await eventually(send, { what: "an answer without a conflict" });
+    expect(answer).toEqual([isCreate ? 201 : 200, ""]);
+    const changes: Readonly<Record<string, object>> = {
+      POST: { spec: { displayName: "sent" } },
+      PUT: { spec: { displayName: "sent" } },
+      PATCH: { metadata: { annotations: { "example.com/a": "b" } } },
+    };
+    if (method === "DELETE") await becomesGone(stored);
+    else expect(await api.get(stored)).toMatchObject({ ...changes[method] });
+  });
+
+  it.each(["two.labels", "Upper", "-dash", "under_score", "x".repeat(64)])(
+    "a namespace is a DNS label, and %s is none: in no path, in no body, and as no Namespace",
+    async (namespace) => {
+      const create = (path: string, metadata: object) =>
+        ask({
+          method: "POST",
+          path,
+          headers: json,
+          body: JSON.stringify({ metadata: { name: unique("nowhere"), ...metadata } }),
+        });
+      const inPath = await create(`${own}/namespaces/${namespace}/sharedsecrets`, {});
+      const inBody = await create(`${own}/namespaces/default/sharedsecrets`, { namespace });
+      const itself = await create("/kubernetes/management/api/v1/namespaces", { name: namespace });
+      expect([404, 422]).toContain(inPath.status);
+      expect([inBody.status, itself.status]).toEqual([400, 422]);
+      const direct = await as(admin).create(
+        `/apis/${apiVersion}/namespaces/${namespace}/sharedsecrets`,
+        { apiVersion, kind: "SharedSecret", metadata: { name: unique("nowhere") } },
+      );
+      expect([404, 422]).toContain(direct.code);
+    },
+  );
 
   it("does not repeat a body that is not valid", async () => {
     const path = `${own}/sharedsecrets`;

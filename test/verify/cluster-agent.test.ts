@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { labels } from "../../src/api/names.ts";
+import { annotations, labels } from "../../src/api/names.ts";
 import { listAt, parseMetadata, recordAt, stringAt } from "../../src/api/parse.ts";
+import { clustersNamespace } from "../../src/domain/gateway/connected-cluster.ts";
 import { outboxNamespace } from "../../src/domain/outbox/outbox-names.ts";
 import {
   type AgentFixture,
@@ -116,6 +117,28 @@ describe.skipIf(!hasDedicatedClusters)("two replicas of an agent", () => {
       leading.kill("SIGKILL");
       await becomesEverywhere(source, password);
     }
+  });
+
+  it("copy what both sides share, follow its changes, and end it when either side withdraws", async () => {
+    const { central } = fixture;
+    const [one, other] = [await shareWithEast(fixture), await shareWithEast(fixture)];
+    for (const source of [one, other]) {
+      await source.change("changed");
+      await fixture.arrives(source.place, { password: "changed" });
+    }
+    await one.withdraw();
+    await fixture.goes(one.place);
+    await one.becomesForgotten();
+    expect((await fixture.secret(other.place.namespace, other.place.name)).code).toBe(200);
+    const path = secretPath({ namespace: clustersNamespace, name: "east" });
+    const letIn = (projects: string | null) =>
+      central.arrange(
+        mergePatch(path, { metadata: { annotations: { [annotations.projects]: projects } } }),
+      );
+    await letIn(null);
+    await fixture.goes(other.place);
+    await letIn("*");
+    await fixture.arrives(other.place, { password: "changed" });
   });
 
   it("do not disturb each other: a leader that goes on after its Lease writes nothing", async () => {
