@@ -1,10 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { apiVersion, labels } from "../../src/api/names.ts";
-import { recordAt, stringAt } from "../../src/api/parse.ts";
+import { recordAt, stringAt, stringsAt } from "../../src/api/parse.ts";
 import { becomes } from "../support/becomes.ts";
 import { collectionOf, objectOf } from "../support/crd-requests.ts";
 import { eventually } from "../support/eventually.ts";
+import { managementPath } from "../support/gateway-address.ts";
+import { askGateway } from "../support/gateway-request.ts";
 import { full } from "../support/full-specs.ts";
 import { type KnownKey, makeKey } from "../support/key-request.ts";
 import { viewIn, viewOf } from "../support/keys-and-tokens.ts";
@@ -24,8 +26,8 @@ const names = { web: unique("web"), pay: unique("pay"), other: unique("other") }
 const { web, pay } = names;
 
 const ways = [
-  ["kube-apiserver", askDirectly],
-  ["gateway", askThroughGateway],
+  ["kube-apiserver", askDirectly, () => ({ prefix: "", server: inject("controlPlane") })],
+  ["gateway", askThroughGateway, () => ({ prefix: managementPath })],
 ] as const;
 
 /** The answers at kube-apiserver and at the gateway. */
@@ -331,6 +333,33 @@ describe.skipIf(inject("webhook") === undefined)("at both ways in", { concurrent
         expect(refusals).toContain((await ask(key, selfReview)).code);
       },
     );
+
+    it.each([{ ttl: 0 }, { ttlAfterLastActivity: true }])("has no end with %j", async (spec) => {
+      const key = await knownKey(spec);
+      expect((await viewOf(key)).expiresAt).toBeUndefined();
+    });
+
+    it.each<[string, Spec, string, readonly string[]]>([
+      ["user", { user: "alice", groups: ["devs"] }, "alice", ["devs"]],
+      ["team", { team: "web" }, "management.service:team:web", ["web"]],
+      ["subject", { subject: "robot" }, "robot", []],
+      ["identity", { user: "alice", identity: { groups: ["staff"] } }, "alice", ["staff"]],
+    ])("acts as its %s", async (_field, spec, username, groups) => {
+      const key = await makeKey({ spec });
+      await becomesAccepted(key);
+      const { method, path, body } = selfReview;
+      const headers = { "content-type": "application/json" };
+      for (const [, , way] of ways) {
+        const { prefix, ...server } = way();
+        const asked = { method, headers, key: key.key, body: JSON.stringify(body) };
+        const { text } = await askGateway({ ...asked, ...server, path: prefix + path });
+        const { userInfo } = recordAt(JSON.parse(text), "status");
+        expect(userInfo).toMatchObject({ username });
+        expect(new Set(stringsAt(userInfo, "groups"))).toEqual(
+          new Set([...groups, "system:authenticated"]),
+        );
+      }
+    });
 
     it("that was never used ends a ttl after its creation, also with ttlAfterLastActivity", async () => {
       const spec = { user: "alice", ttl: 3, ttlAfterLastActivity: true };
