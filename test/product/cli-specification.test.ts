@@ -85,10 +85,10 @@ describe.skipIf(inject("cli") === undefined).each(["kube-apiserver", "gateway"])
         expect([words, code]).toEqual([words, 0]);
         return stdout;
       };
-      for (const { words, input, prints = "", spec } of journeys[kind]) {
+      for (const { words, input, prints = "", spec = {} } of journeys[kind]) {
         const printed = await run(words, input);
         expect(printed).toMatch(new RegExp(prints.replaceAll("NAME", name), "m"));
-        if (spec !== undefined) expect((await api.get(path)).spec).toMatchObject(spec);
+        expect((await api.get(path)).spec).toMatchObject(spec);
       }
       await run(removal[kind]);
       expect(await api.find(path)).toMatchObject({ code: 404 });
