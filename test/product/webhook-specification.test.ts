@@ -10,7 +10,15 @@ import { askGateway } from "../support/gateway-request.ts";
 import { full } from "../support/full-specs.ts";
 import { type KnownKey, makeKey } from "../support/key-request.ts";
 import { viewIn, viewOf } from "../support/keys-and-tokens.ts";
-import { api, arrange, bind, unique } from "../support/policy-request.ts";
+import {
+  api,
+  arrange,
+  as,
+  bind,
+  type Caller,
+  latchkeyAccount,
+  unique,
+} from "../support/policy-request.ts";
 import { scopedObjects } from "../support/scope-table.ts";
 import {
   askDirectly,
@@ -67,6 +75,11 @@ async function shortKey(spec: Spec = {}): Promise<KnownKey> {
 
 const becomesAccepted = (key: Pick<KnownKey, "name" | "key">): Promise<void> =>
   becomes(`${key.name} to work`, () => everywhere(key, selfReview), [201, 201]);
+
+const instant = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+
+/** The account that writes the last use of a key, with the rights of an administrator. */
+const webhook: Caller = { ...latchkeyAccount("latchkey-webhook"), groups: ["system:masters"] };
 
 async function lastActivity({ path }: KnownKey): Promise<number> {
   return Date.parse(stringAt((await api.get(path)).status, "lastActivity") ?? "");
@@ -298,6 +311,8 @@ describe.skipIf(inject("webhook") === undefined)("at both ways in", { concurrent
       "with a ttl works for it, and not longer, although it is used: %s",
       async (_way, ask) => {
         const key = await shortKey();
+        const status = { lastActivity: instant(key.createdAt + 3_600_000) };
+        expect(await as(webhook).merge(`${key.path}/status`, { status })).toMatchObject({ status });
         const refused = await eventually(
           async () => {
             const { code } = await ask(key, selfReview);
