@@ -4,60 +4,60 @@
  */
 export const shippedPolicies = {
   "latchkey-access-change": {
-    "0.1.0": "479669d6ac6747ecd43aea1f658aa3cece5e62dd94a2cb0c3d94b77376255105"
+    "0.1.0": "479669d6ac6747ecd43aea1f658aa3cece5e62dd94a2cb0c3d94b77376255105",
   },
   "latchkey-cluster-share": {
-    "0.1.0": "136e879f93179d199a063b891ac198c3b5fa86f97292008429027093e4ae97c5"
+    "0.1.0": "136e879f93179d199a063b891ac198c3b5fa86f97292008429027093e4ae97c5",
   },
   "latchkey-deletion-guard": {
-    "0.1.0": "eeb50769ac53a2d553363c559154400212ff5dea993b531f253f84a5d891b54c"
+    "0.1.0": "eeb50769ac53a2d553363c559154400212ff5dea993b531f253f84a5d891b54c",
   },
   "latchkey-derived-credentials": {
-    "0.1.0": "d6af4a82aa0b71ab8823d719de44dd9572547ff0a59ebe990566a4d70af1b310"
+    "0.1.0": "d6af4a82aa0b71ab8823d719de44dd9572547ff0a59ebe990566a4d70af1b310",
   },
   "latchkey-mint-guard": {
-    "0.1.0": "bae029c57de23ccf8d66bd1d5e2c2e092153613dff289a7b91d7304faeef4d2c"
+    "0.1.0": "bae029c57de23ccf8d66bd1d5e2c2e092153613dff289a7b91d7304faeef4d2c",
   },
   "latchkey-object-bounds": {
-    "0.1.0": "9b265fec432b1ded32936f5caa2da8740f37729f1d16480495fa586aaf714ddf"
+    "0.1.0": "9b265fec432b1ded32936f5caa2da8740f37729f1d16480495fa586aaf714ddf",
   },
   "latchkey-outbox": {
-    "0.1.0": "7cc3e25ef1debff4417872eee9f751e0885c8c2d5633c870b88edad25ccbb291"
+    "0.1.0": "7cc3e25ef1debff4417872eee9f751e0885c8c2d5633c870b88edad25ccbb291",
   },
   "latchkey-own-rbac": {
-    "0.1.0": "134ca9910b304673347d2bebc5964198b6c2786ec10127007914217c442545e9"
+    "0.1.0": "134ca9910b304673347d2bebc5964198b6c2786ec10127007914217c442545e9",
   },
   "latchkey-own-secrets": {
-    "0.1.0": "4126182b60769ad42a04419ca48b9d6b97561df348b4ef174979bb107dd3fb40"
+    "0.1.0": "4126182b60769ad42a04419ca48b9d6b97561df348b4ef174979bb107dd3fb40",
   },
   "latchkey-own-webhook-configurations": {
-    "0.1.0": "2e147460dca77ce4f11f3f3fc01e38532407a6f2fb43afbaaf2641100da30350"
+    "0.1.0": "2e147460dca77ce4f11f3f3fc01e38532407a6f2fb43afbaaf2641100da30350",
   },
   "latchkey-project-assignment": {
-    "0.1.0": "9f77903312b6b6540da4a15e210cc9ce4bca4f9b14a3eb0cae69d9ae27df4bff"
+    "0.1.0": "9f77903312b6b6540da4a15e210cc9ce4bca4f9b14a3eb0cae69d9ae27df4bff",
   },
   "latchkey-project-share": {
-    "0.1.0": "4750e41c526ba520cfdd89d25dc9f4c410d8e8278fa0d64ee1099802510959a9"
+    "0.1.0": "4750e41c526ba520cfdd89d25dc9f4c410d8e8278fa0d64ee1099802510959a9",
   },
   "latchkey-requester-annotations": {
-    "0.1.0": "10a7c728c39f6500581408db9e7f8ca784f2527d20bdbd5ec13441b2316fc7a5"
+    "0.1.0": "10a7c728c39f6500581408db9e7f8ca784f2527d20bdbd5ec13441b2316fc7a5",
   },
   "latchkey-requester-lock": {
-    "0.1.0": "54e5f50a12caf6bd052c241dd63b2995efdb366625fd0949fd30ddba2b48976b"
+    "0.1.0": "54e5f50a12caf6bd052c241dd63b2995efdb366625fd0949fd30ddba2b48976b",
   },
   "latchkey-scope-bounds": {
-    "0.1.0": "0ac6ce6a6a0a6e02fa5b228d7c7b6429d65ecf7b8ef800772db80c652e543ea8"
+    "0.1.0": "0ac6ce6a6a0a6e02fa5b228d7c7b6429d65ecf7b8ef800772db80c652e543ea8",
   },
   "latchkey-scope-wildcards": {
-    "0.1.0": "455593c4c56bcddcba15062a89dc9cc98c341cfef197fe0495fa1d94a5043269"
+    "0.1.0": "455593c4c56bcddcba15062a89dc9cc98c341cfef197fe0495fa1d94a5043269",
   },
   "latchkey-status-lock": {
-    "0.1.0": "862a490910751dc8c52603408252b955307bbcf31611a0a5c9f256aa370c56a1"
+    "0.1.0": "862a490910751dc8c52603408252b955307bbcf31611a0a5c9f256aa370c56a1",
   },
   "latchkey-sync-from": {
-    "0.1.0": "70a0ad449a203499ecc5d053f4cfbc4af13eca3476df4583a736af37df9a9cb4"
+    "0.1.0": "70a0ad449a203499ecc5d053f4cfbc4af13eca3476df4583a736af37df9a9cb4",
   },
   "latchkey-token-audience": {
-    "0.1.0": "421f7effbd5c68394ffd3171aca207026bdf19b3d1b46b89490c2809ed073487"
-  }
+    "0.1.0": "421f7effbd5c68394ffd3171aca207026bdf19b3d1b46b89490c2809ed073487",
+  },
 } as const;
