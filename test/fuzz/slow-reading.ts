@@ -6,8 +6,8 @@ import type { Target } from "./target.ts";
 
 /** What a text costs at most: so many times an ordinary one of its length, and one of half of it. */
 const most = { ofOrdinary: 4, ofHalf: 3 };
-/** Less than this is nothing. */
-const leastMs = 0.05;
+/** Less than this is nothing: text that is not ASCII takes up to seven times as long to decode. */
+const leastMs = 0.2;
 /** The length of 22 comment lines with CRLF, which an exponential pattern still reads to the end. */
 const short = 66;
 /** A busy machine only adds time, so the least of some attempts counts. */
