@@ -2,6 +2,7 @@ import { apiVersion } from "../api/names.ts";
 import { recordAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import { type KeyEnd, keyEndIn } from "../domain/gateway/key-end.ts";
+import { bodyFormat } from "../domain/gateway/object-defaults.ts";
 import { valuesOfField } from "../domain/gateway/raw-headers.ts";
 import { type Refusal, unauthorized } from "../domain/gateway/refusal.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
@@ -10,8 +11,6 @@ import { notReady } from "./credential.ts";
 import type { OwnBody } from "./own-body.ts";
 import { parsedBody } from "./parsed-body.ts";
 import { type WholeAnswer, WholeExchange } from "./whole-exchange.ts";
-
-const patchTypes = ["application/merge-patch+json", "application/json-patch+json"];
 
 /**
  * A PATCH of the own key of a request. If it asks for nothing but the end of the key, the gateway
@@ -30,9 +29,9 @@ export class KeyEnding extends WholeExchange {
 
   #endIn({ content }: OwnBody): KeyEnd | undefined {
     const { rawHeaders } = this.exchange.head;
-    const [type = ""] = valuesOfField(rawHeaders, "content-type");
-    const isPatch = patchTypes.includes(type.split(";", 1)[0]?.trim().toLowerCase() ?? "");
-    return isPatch ? keyEndIn(parsedBody(content.toString("utf8"), false)) : undefined;
+    const format = bodyFormat("patch", valuesOfField(rawHeaders, "content-type")[0]);
+    const isRead = format === "merge-patch" || format === "json-patch";
+    return isRead ? keyEndIn(parsedBody(content.toString("utf8"), false)) : undefined;
   }
 
   /** Ends the key; undefined if the API server refuses that for what is asked. */
