@@ -49,6 +49,10 @@ export function manifest(kind: string, metadata: object = {}, spec: object = {})
   return { apiVersion, kind, metadata: { name: unique("policy"), ...metadata }, spec };
 }
 
+/** An OwnedAccessKey with this spec. */
+export const keyOf = (spec: object, metadata?: object) =>
+  manifest("OwnedAccessKey", metadata, spec);
+
 /** Creates an object as the caller. */
 export function create(by: Caller, path: string, body: object): Promise<Answer> {
   return as(by).create(path, body);

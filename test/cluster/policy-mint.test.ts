@@ -19,7 +19,7 @@ import {
   gone,
   grantGroup,
   grantUser,
-  manifest,
+  keyOf,
   merge,
   root,
   withKey,
@@ -41,7 +41,6 @@ const director = named("director");
 
 const many = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `group-${index}`);
-const keyOf = (spec: object, metadata?: object) => manifest("OwnedAccessKey", metadata, spec);
 const dryKey = (by: Caller, spec: object): Promise<Answer> =>
   dryCreate(by, collection, keyOf(spec));
 

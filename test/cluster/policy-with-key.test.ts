@@ -22,7 +22,7 @@ import {
   gone,
   grantUser,
   made,
-  manifest,
+  keyOf,
   merge,
   root,
   withKey,
@@ -31,7 +31,6 @@ import {
 
 const collection = collectionOf("ownedaccesskeys");
 const stored = { user: "root", key: "canary-key-of-root", ...storedTerms };
-const keyOf = (spec: object, metadata?: object) => manifest("OwnedAccessKey", metadata, spec);
 const refused = answered(403, "root authenticated with an access key");
 
 /** A key and who asks about it. */
