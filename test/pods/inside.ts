@@ -150,7 +150,9 @@ async function startContainerd(): Promise<void> {
 
 async function startNode(controlPlane: StartedControlPlane): Promise<void> {
   const address = (...words: readonly string[]) => execFileSync("ip", words);
-  address("link", "add", network.bridge, "type", "bridge");
+  // Without an address of its own, a bridge takes the lowest of its ports: a pod that comes or goes
+  // then changes it, and nothing reaches the node until the pods ask for it again.
+  address("link", "add", network.bridge, "address", "02:00:0a:58:00:01", "type", "bridge");
   address("address", "add", `${network.node}/24`, "dev", network.bridge);
   address("link", "set", network.bridge, "up");
   const config = join(place.work, "kubelet.json");
