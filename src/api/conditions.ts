@@ -42,6 +42,8 @@ export const reasons = {
   Applied: "Every access rule is applied.",
   Synced: "Every target has the current data.",
   NotRequested: "The object does not name a project to sync to.",
+  UnknownAnnotation:
+    "The object does not name a project to sync to, and has a label or annotation without effect.",
   NoTargets: "No namespace of the named projects accepts copies.",
   Paused: "The disable-sync annotation pauses the sync.",
   Progressing: "The reconcile is not complete.",

@@ -131,6 +131,10 @@ export const reportReasons = {
   OlderSource: "An older SharedSecret syncs to the same Secret.",
   OtherRequest: "The Secret is a placeholder for another SharedSecret.",
   InvalidPlaceholder: "The Secret is a placeholder that cannot have the data.",
+  NotShared:
+    "The namespace asks for copies, and none of this name arrives; which SharedSecrets exist is " +
+    "not told.",
+  QuotaFull: "A ResourceQuota of the namespace has no room for a Secret.",
   NotManaged: "The Secret exists and is not managed by Latchkey.",
   CopiedByUser: "The Secret was created from a copy at another place.",
   SourcePaused: "An annotation of the SharedSecret pauses its sync.",

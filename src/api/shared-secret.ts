@@ -1,4 +1,6 @@
 import type { Condition } from "./conditions.ts";
+import { type MetadataKey, unknownKeys } from "./known-keys.ts";
+import { annotations } from "./names.ts";
 import type { Metadata } from "./object.ts";
 import {
   listAt,
@@ -37,6 +39,11 @@ export const mostDataKeys = 10_000;
 /** A SharedSecret without its data; it has only Latchkey's labels and annotations. */
 export interface SharedSecret {
   readonly metadata: Metadata;
+  /**
+   * A label or annotation of Latchkey's group that has no effect, if the object does not ask to be
+   * synced.
+   */
+  readonly unknownKey?: MetadataKey;
   readonly owner: Owner;
   readonly access: readonly AccessRule[];
   readonly status: Readonly<Record<string, unknown>>;
@@ -59,8 +66,14 @@ export function parseSharedSecret(raw: unknown): SharedSecretWithData {
   const spec = recordAt(raw, "spec");
   const owner = recordAt(spec, "owner");
   const status = recordAt(raw, "status");
+  const metadata = parseLatchkeyMetadata(raw);
+  const { syncToProjects, syncToClusters } = annotations;
+  const { [syncToProjects]: projects, [syncToClusters]: clusters } = metadata.annotations;
+  const [unknownKey] =
+    projects === undefined && clusters === undefined ? unknownKeys("SharedSecret", raw) : [];
   return {
-    metadata: parseLatchkeyMetadata(raw),
+    metadata,
+    ...(unknownKey === undefined ? {} : { unknownKey }),
     ...readData(spec),
     owner: {
       ...optional("user", stringAt(owner, "user")),

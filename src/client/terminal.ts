@@ -17,8 +17,6 @@ export interface Terminal {
   /** Whether the standard error is a terminal, which gets progress. */
   readonly isError: boolean;
   readonly hasColors: boolean;
-  /** Lines of the terminal of the standard output; Infinity without one. */
-  readonly rows: () => number;
   /** Reads the standard input to its end. */
   readonly readInput: () => Promise<Buffer>;
   /** Asks for a line on the terminal without an echo. */
@@ -57,7 +55,6 @@ export function systemTerminal(
     isOutput: stdout.isTTY === true,
     isError: stderr.isTTY === true,
     hasColors: stdout.isTTY === true && (env["NO_COLOR"] ?? "") === "",
-    rows: () => (stdout.isTTY === true ? stdout.rows : Infinity),
     readInput: () => readWhole(stdin),
     askSecret: (prompt) => askSecret(prompt, { stdin, stderr }),
   };

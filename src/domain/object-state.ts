@@ -27,25 +27,26 @@ export function readyOf(object: unknown): Condition | undefined {
   return conditions.find(({ type }) => type === "Ready");
 }
 
+const stateTypes = ["Ready", "Synced", "ClustersSynced"] as const;
+
 /**
- * The state of an object in reports and metrics. Only what has to be changed is a problem: `info`
- * is an object that expires soon or has expired, with the reason `Expiring` or `Expired`, or that
- * waits for the controller, a grant or a deletion. `isObserved` is whether the conditions are of
- * its current generation, and `endsSoon` whether its lifetime ends within what the user calls soon.
- * An object is a problem or expired also before its current generation is observed.
+ * The state of an object in reports and metrics, from its conditions: what has to be changed is a
+ * problem. `info` is what is False and no problem, such as NoTargets, Paused, Progressing and
+ * Expired, and what has the condition `Expiring`. `isObserved` is whether the conditions are of its
+ * current generation; an object is a problem or expired also before.
  */
 export function objectState(
   conditions: readonly Condition[],
-  { isObserved: isCurrent = true, endsSoon = false } = {},
+  { isObserved: isCurrent = true } = {},
 ): Omit<ReportItem, "object"> {
-  const trouble = troubleIn(conditions, ["Ready", "Synced", "ClustersSynced"]);
-  const ready = conditions.find(({ type }) => type === "Ready");
-  const said = trouble ?? ready;
-  if (said === undefined || said.status === "Unknown" || (trouble === undefined && !isCurrent))
+  const trouble = troubleIn(conditions, stateTypes);
+  const inOrder = stateTypes.flatMap((type) => conditions.find((one) => one.type === type) ?? []);
+  const said = trouble ?? inOrder.find(({ status }) => status === "False") ?? inOrder[0];
+  if (said?.type === undefined || said.status === "Unknown" || (!trouble && !isCurrent))
     return notObserved;
   const { reason, message } = said;
   const isExpiring = ({ type, status }: Condition) => type === "Expiring" && status === "True";
-  if (said.status === "True" && (endsSoon || conditions.some(isExpiring)))
+  if (said.status === "True" && conditions.some(isExpiring))
     return { state: "info", reason: "Expiring", message, causes: [] };
   const isProblem = trouble !== undefined && reason !== "Expired";
   const state = isProblem ? "problem" : said.status === "False" ? "info" : "ok";
@@ -84,15 +85,39 @@ export function targetCounts(
   return { synced, conflict, failed, pending, unremoved: count("unremoved") };
 }
 
-/** The numbers of targets as a text, such as `1 of 2 targets synced, 1 conflict`. */
-export function targetsText({ synced, ...others }: ReturnType<typeof targetCounts>): string {
-  const left = Object.entries(others).filter(([, count]) => count > 0);
-  const { unremoved: _, ...targets } = others;
-  const all = Object.values(targets).reduce((sum, count) => sum + count, synced);
-  return [
-    `${synced} of ${all} targets synced`,
-    ...left.map(([state, count]) => `${count} ${state}`),
-  ].join(", ");
+/**
+ * The targets of a SharedSecret as a text, from its status: `1 of 2 targets synced, 1 conflict`, or
+ * `no targets` where projects are named and no namespace accepts copies.
+ */
+export function targetsText(status: Readonly<Record<string, unknown>>): string {
+  const { synced, unremoved, ...others } = targetCounts(status);
+  const all = Object.values(others).reduce((sum, count) => sum + count, synced);
+  const clusters = clustersText(status);
+  const left = Object.entries({ ...others, unremoved }).filter(([, count]) => count > 0);
+  const own = all > 0 ? [`${synced} of ${all} targets synced`] : [];
+  const parts = [...own, ...left.map(([state, count]) => `${count} ${state}`), ...clusters];
+  return parts.length > 0
+    ? parts.join(", ")
+    : (withoutTargets.get(syncReason(status)) ?? "no targets");
+}
+
+/** What there is to say of a SharedSecret without targets, by the reason of its condition Synced. */
+const withoutTargets: ReadonlyMap<string | undefined, string> = new Map([
+  [undefined, "not seen by the controller"],
+  ["NotRequested", "not synced to a project"],
+  ["UnknownAnnotation", "not synced to a project"],
+]);
+
+function syncReason(status: Readonly<Record<string, unknown>>): string | undefined {
+  return parseConditions(status).find(({ type }) => type === "Synced")?.reason;
+}
+
+/** How many of the connected clusters that a SharedSecret names have its data. */
+function clustersText(status: Readonly<Record<string, unknown>>): readonly string[] {
+  const counts = recordAt(recordAt(status, "sync"), "clusterCounts");
+  const [named = 0, synced = 0] = [numberAt(counts, "named"), numberAt(counts, "synced")];
+  if (named <= 0) return [];
+  return [`${synced} of ${named} ${named === 1 ? "cluster" : "clusters"} synced`];
 }
 
 /** The state of a target that `status.sync.failures` lists with this reason. */

@@ -57,7 +57,6 @@ export async function runInMemory(
     isError: false,
     hasColors: false,
     ...streams,
-    rows: () => Infinity,
     readInput: async () => Buffer.from(input),
     askSecret: async () => input.toString(),
   };

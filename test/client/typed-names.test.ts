@@ -113,7 +113,6 @@ const deps = {
     isError: false,
     hasColors: false,
     say: (sentence: string) => void said.push(sentence),
-    rows: () => Infinity,
     readInput: async () => Buffer.from("value-of-the-standard-input"),
     askSecret: async () => "",
   },

@@ -68,14 +68,27 @@ test.each([
   expect(targetCounts(status)).toEqual(expected);
 });
 
-test.each([
-  [{ synced: 0, conflict: 0, failed: 0, pending: 0, unremoved: 0 }, "0 of 0 targets synced"],
+test.each<[object, string, string | undefined]>([
+  [{}, "not seen by the controller", undefined],
+  [{}, "not synced to a project", "NotRequested"],
+  [{}, "not synced to a project", "UnknownAnnotation"],
+  [{}, "no targets", "NoTargets"],
+  [{}, "no targets", "Paused"],
   [
-    { synced: 5, conflict: 2, failed: 1, pending: 2, unremoved: 3 },
+    { desired: 10, synced: 5, conflicts: 2, failed: 1, unremoved: 3 },
     "5 of 10 targets synced, 2 conflict, 1 failed, 2 pending, 3 unremoved",
+    "RemovalBlocked",
   ],
-])("says the numbers of targets of %j", (counts, text) => {
-  expect(targetsText(counts)).toBe(text);
+  [{ unremoved: 1 }, "1 unremoved", "RemovalBlocked"],
+  [{ clusterCounts: { named: 1, synced: 1 } }, "1 of 1 cluster synced", "Synced"],
+  [
+    { desired: 1, synced: 1, clusterCounts: { named: 3, synced: 1 } },
+    "1 of 1 targets synced, 1 of 3 clusters synced",
+    "Synced",
+  ],
+])("says the targets of %j as %s, with the reason %s", (sync, text, reason) => {
+  const conditions = reason === undefined ? [] : [condition("Synced", "False", reason)];
+  expect(targetsText({ sync, conditions })).toBe(text);
 });
 
 describe("an object is", () => {
@@ -100,16 +113,22 @@ describe("an object is", () => {
       "problem ClusterUnreachable",
     ],
     [
-      "ready while connected clusters are in progress",
+      "in progress while connected clusters are",
       [active, condition("ClustersSynced", "False", "Progressing")],
       {},
-      "ok Active",
+      "info Progressing",
     ],
     [
-      "ready while sync is paused",
+      "paused while its sync is",
       [active, condition("Synced", "False", "Paused")],
       {},
-      "ok Active",
+      "info Paused",
+    ],
+    [
+      "without targets if no namespace accepts it",
+      [active, condition("Synced", "False", "NoTargets")],
+      {},
+      "info NoTargets",
     ],
     ["waiting", [condition("Ready", "False", "WaitingForGrant")], {}, "info WaitingForGrant"],
     ["not ready", [invalid, expiring], {}, "problem InvalidScope"],
@@ -120,9 +139,8 @@ describe("an object is", () => {
       {},
       "problem Failed",
     ],
-    ["expired, which is not its end that comes", [expired], { endsSoon: true }, "info Expired"],
+    ["expired", [expired], {}, "info Expired"],
     ["expiring by its condition", [active, expiring], {}, "info Expiring"],
-    ["expiring by its end", [active], { endsSoon: true }, "info Expiring"],
   ])("%s", (_rule, conditions, seen, expected) => {
     const { state, reason } = objectState(conditions, seen);
     expect(`${state} ${reason}`).toBe(expected);

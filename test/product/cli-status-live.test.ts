@@ -51,52 +51,32 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey status that goes 
   });
   const arrangeCopy = async () => api.get(secretPath(target, "shared"));
 
-  it("--watch prints the report again when it changes, and ends with 0 at SIGTERM", async () => {
-    const watch = start(["--watch"]);
-    await says(watch.stdout, `└─ ${target}/shared`);
-    await api.merge(secretPath(target, "shared"), {
-      metadata: { annotations: { [annotations.disableSync]: "true" } },
-    });
-    await says(watch.stdout, `└─ ${target}/shared paused`);
-    await api.merge(secretPath(target, "shared"), {
-      metadata: { annotations: { [annotations.disableSync]: null } },
-    });
-    expect(await watch.stop("SIGTERM")).toBe(0);
-    expect(watch.stderr()).toBe("");
-  });
-
-  it("--watch works for bob, who may not list, says what he does not see, and ends at SIGINT", async () => {
-    const isGranted = async () => {
-      const watch = start(["--watch"], { user: "bob" });
-      await says(watch.stdout, "Not visible to you");
-      expect(await watch.stop("SIGINT")).toBe(0);
-      expect(watch.stdout()).toContain(`${namespace}/shared`);
-      return true;
-    };
-    await eventually(isGranted, { what: "the grant of bob" });
-  });
-
-  it("--watch goes on when the API server was away, and says so once", async () => {
+  it("--serve goes on when the API server was away, and says so on the page", async () => {
     const { url } = inject("controlPlane");
     const proxy = await startTcpProxy(Number(new URL(url).port));
-    const watch = start(["--watch", `--server=https://127.0.0.1:${proxy.port}`]);
+    const serve = start(["--serve", `--server=https://127.0.0.1:${proxy.port}`]);
     try {
-      await says(watch.stdout, `└─ ${target}/shared`);
+      await says(serve.stdout, "\n");
+      const page = new URL(serve.stdout().trim());
+      const headers = { authorization: `Bearer ${page.hash.slice(1)}` };
+      const problem = async (): Promise<unknown> =>
+        JSON.parse(await (await fetch(new URL("/api/status", page), { headers })).text()).problem;
+      expect(await problem()).toBeUndefined();
       proxy.reset(1);
-      await says(watch.stderr, "the API server does not answer");
+      const isAway = async () => String(await problem()).includes("does not answer");
+      await eventually(isAway, { what: "the problem" });
       proxy.reset(0);
-      await says(watch.stderr, "the API server answers again");
-      expect(watch.stderr().split("\n")).toHaveLength(3);
-      expect(await watch.stop()).toBe(0);
+      await eventually(async () => (await problem()) === undefined, { what: "the end of it" });
+      expect(await serve.stop("SIGINT")).toBe(0);
     } finally {
       await proxy.stop();
     }
   });
 
-  it("--watch rejects a server that never answers", async () => {
-    const watch = start(["--watch", "--server=https://127.0.0.1:1"]);
-    expect(await watch.ended).toBe(1);
-    expect(watch.stderr()).toContain("ECONNREFUSED");
+  it("--serve rejects a server that never answers", async () => {
+    const serve = start(["--serve", "--server=https://127.0.0.1:1"]);
+    expect(await serve.ended).toBe(1);
+    expect(serve.stderr()).toContain("ECONNREFUSED");
   });
 
   it("--serve serves the report of the user to the holder of the URL, until SIGTERM", async () => {
@@ -127,7 +107,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey status that goes 
   });
 
   it.each([
-    [["--serve", "--watch"], "--serve has a page instead of an output"],
+    [["--serve", "--output=json"], "--serve has a page instead of an output"],
     [["--port=8000"], "--port has no effect without --serve"],
   ])("refuses %j", async (args, sentence) => {
     const cli = start(args);

@@ -135,10 +135,9 @@ describe("kubectl get prints what an administrator needs", () => {
     const rows = (await run("get", "sharedsecret", source.name, "-n", source.namespace))
       .split("\n")
       .map((line) => line.split(/\s+/));
-    expect(rows[0]).toEqual(
-      ["NAME", "READY", "REASON", "SYNCED", "DESIRED", "AGE", ""].filter(Boolean),
-    );
-    expect(rows[1]?.slice(0, 5)).toEqual([source.name, "True", "Ready", "1", "1"]);
+    const columns = ["NAME", "READY", "REASON", "SYNC", "SYNCED", "DESIRED", "CLUSTERS", "AGE"];
+    expect(rows[0]).toEqual(columns);
+    expect(rows[1]?.slice(0, 6)).toEqual([source.name, "True", "Ready", "Synced", "1", "1"]);
   });
 
   it("kubectl wait ends when the SharedSecret is ready", async () => {

@@ -127,7 +127,6 @@ export async function runInProcess(
     isOutput: false,
     isError: false,
     hasColors: false,
-    rows: () => Infinity,
     readInput: async () => Buffer.from(input),
     askSecret: async () => "",
   };

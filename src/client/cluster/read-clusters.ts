@@ -15,6 +15,7 @@ import {
   longestClusterName,
   outboxNamespace,
 } from "../../domain/outbox/outbox-names.ts";
+import { similarName } from "../../domain/similar-name.ts";
 import { isNamespaceName } from "../../runtime/config-values.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { distinctRights, type Readable, readObject, readWith } from "../missing-right.ts";
@@ -90,8 +91,10 @@ async function observeClusters(
   cluster: Cluster,
 ): Promise<Readable<readonly ObservedCluster[]>> {
   const read = await readEach(names, (name) => observeCluster(name, secrets.get(name), cluster));
+  const similarTo = ({ name, connected }: ObservedCluster): string | undefined =>
+    connected === undefined ? similarName(name, secrets.keys()) : undefined;
   return {
-    found: read.map(({ found }) => found),
+    found: read.map(({ found }) => ({ ...found, similar: similarTo(found) })),
     missing: distinctRights(read.flatMap(({ missing }) => missing)),
   };
 }

@@ -95,7 +95,7 @@ export const explainCommands = {
         "connected clusters that a SharedSecret names, and policies that are not those of " +
         "Latchkey, if you may read them. " +
         "Copies are named if you may list Secrets in all namespaces; their data is not read.",
-      "--watch and --serve run until Ctrl-C, and go on when the API server was away. " +
+      "--serve runs until Ctrl-C, and goes on when the API server was away. " +
         "The page of --serve is only reachable from this machine and with the printed URL, " +
         "and has your rights.",
     ],
@@ -108,12 +108,6 @@ export const explainCommands = {
         help: "what counts as soon for a key",
         parse: duration({ unit: 1, least: 0 }),
       },
-      watch: switchOption({
-        alias: "w",
-        help:
-          "refresh the report in place, or print it again on a change if the output is no " +
-          "terminal",
-      }),
       serve: switchOption({ help: "serve the report as a page on 127.0.0.1 and print its URL" }),
       port: {
         value: "<number>",
@@ -123,7 +117,7 @@ export const explainCommands = {
       interval: {
         value: "<duration>",
         initial: "5s",
-        help: "time between two readings",
+        help: "time between two readings of --serve",
         parse: duration({ unit: 1000, least: 1 }),
       },
       ...systemNamespace,

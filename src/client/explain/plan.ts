@@ -199,6 +199,6 @@ function sourceNotes(
   return [
     ...(invalid === undefined ? [] : [invalid]),
     ...explainAccess(source.secret, { user, team }),
-    ...emptyProjectItems(source, empty),
+    ...emptyProjectItems(source, empty, objects),
   ];
 }

@@ -1,7 +1,7 @@
 import { annotations } from "../../api/names.ts";
 import { recordAt, stringAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
-import { targetCounts, targetsText } from "../../domain/object-state.ts";
+import { targetsText } from "../../domain/object-state.ts";
 import { isKubeError } from "../../kube/client/kube-error.ts";
 import type { Action } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
@@ -41,7 +41,7 @@ async function seenOf(
   try {
     const status = recordAt(await cluster.get(resource, ref), "status");
     if (stringAt(recordAt(status, "sync"), "refreshed") !== value) return undefined;
-    return ` is reconciled: ${targetsText(targetCounts(status))}`;
+    return ` is reconciled: ${targetsText(status)}`;
   } catch (error) {
     if (!isKubeError(error, "Forbidden")) throw error;
     return `: ${wasRequested}; you may not read whether the controller has finished it`;

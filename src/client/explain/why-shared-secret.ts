@@ -15,7 +15,12 @@ import {
 } from "../../domain/sync/observed-target.ts";
 import { syncIndexes, type SyncObjects, syncObjectsOf } from "../../domain/sync/sync-objects.ts";
 import { fitsAny } from "../../domain/sync/sync-options.ts";
-import { emptyProjectItems, isAtTarget, sourceItem } from "../../domain/sync/sync-report.ts";
+import {
+  emptyProjectItems,
+  isAtTarget,
+  needsNamespace,
+  sourceItem,
+} from "../../domain/sync/sync-report.ts";
 import { keptDataItems } from "./kept-data.ts";
 import type { LiveSync } from "./sync-objects.ts";
 import { reportedItem, targetItemFor } from "./why-secret.ts";
@@ -48,8 +53,8 @@ function syncItems(source: Source, live: LiveSync): readonly ReportItem[] {
   const objects = syncObjectsOf(live.snapshot);
   const empty = emptyProjectsOf(source, objects);
   // As in the condition Synced: a project without a target counts if all are.
-  const needed = empty.length === source.options.projects.length ? empty : [];
-  const unmatched = emptyProjectItems(source, empty).filter(
+  const needed = needsNamespace(source, empty) ? empty : [];
+  const unmatched = emptyProjectItems(source, empty, objects).filter(
     (_, at) => areNamespacesListed(live) && empty[at]?.namespaces === 0,
   );
   return [

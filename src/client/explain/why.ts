@@ -1,21 +1,26 @@
 import { parseEndpointToken } from "../../api/endpoint-token.ts";
 import { keyOf } from "../../api/object.ts";
+import { recordAt, stringAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import { explainToken } from "../../domain/endpoint-token/explain-token.ts";
 import { reportObject } from "../../domain/report-object.ts";
+import { similarName } from "../../domain/similar-name.ts";
 import { sourceItem } from "../../domain/sync/sync-report.ts";
+import { isKubeError } from "../../kube/client/kube-error.ts";
 import { UsageError } from "../../runtime/config-values.ts";
 import { createDataDigest } from "../../tokens/data-digest.ts";
 import { observedSource } from "../../tokens/observed-data.ts";
 import type { Action, Flags } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
-import { exitCodes, Failure } from "../failure.ts";
-import { rightText } from "../missing-right.ts";
-import { type AskedKind, parseAsked } from "./asked-kinds.ts";
+import { exitCodes, Failure, sentenceOf } from "../failure.ts";
+import { distinctRights, readWith, rightText } from "../missing-right.ts";
+import { readableNames } from "../objects/listing.ts";
+import { type AskedKind, askedKinds, parseAsked } from "./asked-kinds.ts";
 import { readLiveKey } from "./live-keys.ts";
 import { isWell, printReport, withMissing } from "../report.ts";
 import { readSyncObjects } from "./sync-objects.ts";
 import { clusterItems } from "./why-clusters.ts";
+import { readPlace, withPlace } from "./why-place.ts";
 import { keyItem, requestItems } from "./why-key.ts";
 import { secretItems } from "./why-secret.ts";
 import { sharedSecretItems } from "./why-shared-secret.ts";
@@ -43,7 +48,10 @@ export const why: Action<"why"> = async ({ flags, args: [word = "", ...words] },
   if (words.length === 1)
     throw new UsageError(`the resource of the request "${words[0]}" is missing`);
   const cluster = await cli.connect(flags);
-  const report = await answers[kind]({ name, flags, words, cluster, now: cli.clock.now() });
+  const question = { name, flags, words, cluster, now: cli.clock.now() };
+  const report = await answers[kind](question).catch(async (error: unknown) => {
+    throw await withSimilarName({ kind, name }, cluster, error);
+  });
   printReport(withMissing(report), (paint) => whyText(report, paint), { ...flags, ...cli });
   return isWell(report.found) || !flags.exitCode ? exitCodes.done.code : exitCodes.unhealthy.code;
 };
@@ -65,17 +73,55 @@ async function whySecret({ name, flags, cluster }: Question): Promise<WhyReport>
     requireSyncFrom,
     copyKeys,
   });
-  const found = secretItems(target, live);
+  const own = secretItems(target, live);
+  const place = await readPlace(cluster, target, { requireSyncFrom, copyKeys });
   const object = reportObject(resources.secrets.kind, target);
-  if (found.length > 0) return { object, found, missing: live.missing };
-  const hidden = live.missing.map(rightText);
-  if (hidden.length === 0)
-    throw new Failure(`no SharedSecret syncs to Secret "${keyOf(target)}"`, "notFound");
-  throw new Failure(
-    `no SharedSecret that you may read syncs to Secret "${keyOf(target)}"; ` +
-      `you do not have the rights ${hidden.join(", ")}`,
-    "notFound",
+  const names = live.snapshot.sharedSecrets.map(({ options }) => options.secretName);
+  const meant = own.length > 0 ? undefined : similarName(name, names);
+  if (own.length === 0 && live.missing.length === 0)
+    throw new Failure(
+      `no SharedSecret syncs to Secret "${keyOf(target)}"${didYouMean("secret", meant)}`,
+      "notFound",
+    );
+  const found = withPlace(own, place.found);
+  if (found.length === 0)
+    throw new Failure(
+      `no SharedSecret that you may read syncs to Secret "${keyOf(target)}"` +
+        `${didYouMean("secret", meant)}; you do not have the rights ` +
+        live.missing.map(rightText).join(", "),
+      "notFound",
+    );
+  const missing = distinctRights([...live.missing, ...place.missing]);
+  return { object, found, missing };
+}
+
+function didYouMean(kind: AskedKind, meant: string | undefined): string {
+  return meant === undefined ? "" : `; did you mean ${kind}/${meant}?`;
+}
+
+/** The objects of the kind that the user may read have another name that is similar. */
+async function withSimilarName(
+  { kind, name }: ReturnType<typeof parseAsked>,
+  cluster: Cluster,
+  error: unknown,
+): Promise<unknown> {
+  if (kind === "secret" || !isKubeError(error, "NotFound")) return error;
+  const { resource } = askedKinds[kind];
+  const { namespace } = cluster.choice;
+  const place = resource.namespaced ? namespace : undefined;
+  const listed = await readWith(
+    { verb: "list", resource },
+    () => cluster.list(resource, place),
+    [],
   );
+  const names =
+    listed.missing.length > 0
+      ? (await readableNames(cluster, resource, namespace)).names
+      : listed.found.map((raw) => stringAt(recordAt(raw, "metadata"), "name") ?? "");
+  const meant = similarName(name, names);
+  return meant === undefined
+    ? error
+    : new Failure(`${sentenceOf(error)}${didYouMean(kind, meant)}`, "notFound");
 }
 
 async function whySharedSecret({ name, flags, cluster, now }: Question): Promise<WhyReport> {

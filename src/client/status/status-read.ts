@@ -83,13 +83,14 @@ export async function readStatus(
       { kind: right.resource.kind, namespace: right.namespace, name: right.name },
       `you may not ${rightText(right)}, so connected clusters are not shown`,
     );
-  const lifetimes = (resource: Resource, found: readonly unknown[], soon: number) =>
-    byEnd(found.map((raw) => lifetimeStatus(resource, raw, { now, endsWithin: soon })));
+  const lifetimes = (resource: Resource, found: readonly unknown[]) =>
+    byEnd(found.map((raw) => lifetimeStatus(resource, raw, now)));
   return {
     sharedSecrets: sources.map((raw) => sourceStatus(raw, copies)),
-    keys: lifetimes(ownedAccessKeys, keys, endsWithin).filter(({ state }) => state !== "ok"),
-    // Most tokens live for less than what is soon for a key.
-    tokens: lifetimes(endpointTokens, tokens, 0),
+    keys: lifetimes(ownedAccessKeys, keys).filter(
+      ({ state, endsIn = Infinity }) => state !== "ok" || endsIn <= endsWithin,
+    ),
+    tokens: lifetimes(endpointTokens, tokens),
     clusters: clusters.found.map((observed) => clusterItem(observed, now)),
     policies: await policies(cluster),
     notVisible,

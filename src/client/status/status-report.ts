@@ -1,7 +1,7 @@
 import { annotations } from "../../api/names.ts";
 import { keyOf, type Metadata } from "../../api/object.ts";
 import { parseOwnedAccessKeySpec } from "../../api/owned-access-key.ts";
-import { numberAt, parseConditions, recordAt, stringAt } from "../../api/parse.ts";
+import { parseConditions, recordAt, stringAt } from "../../api/parse.ts";
 import type { ReportItem, ReportObject } from "../../api/report.ts";
 import { type Resource, resources } from "../../api/resources.ts";
 import { instantOf } from "../../domain/lifetime.ts";
@@ -15,7 +15,6 @@ import {
   targetCounts,
   targetsText,
 } from "../../domain/object-state.ts";
-import { shown } from "../../domain/outbox/explain-cluster.ts";
 import { listedClusters, reportedCluster } from "../../domain/outbox/reported-clusters.ts";
 import { nameOf, placeOf, reportObject, shortened } from "../../domain/report-object.ts";
 import { isPaused } from "../../domain/sync/sync-options.ts";
@@ -85,27 +84,18 @@ export function sourceStatus(
   const own = copies?.get(stringAt(metadata, "uid") ?? "") ?? [];
   const secrets = targetItems(source, status, own);
   const causes = secrets.filter(({ state }) => state === "problem");
-  const targets = targetCounts(status);
   const clusters = listedClusters(status).map((entry) => reportedCluster(source, entry));
   return {
     object: source,
     ...displayNameOf(raw),
     ...stateOf(raw),
-    targets,
-    summary: [targetsText(targets), ...clustersSummary(status)].join(", "),
+    targets: targetCounts(status),
+    summary: targetsText(status),
     causes: causes.map(({ object, reason, message }) => ({ object, reason, message })),
     secrets,
     areNamed: copies !== undefined,
     clusters,
   };
-}
-
-/** How many of the connected clusters that a SharedSecret names have its data. */
-function clustersSummary(status: Readonly<Record<string, unknown>>): readonly string[] {
-  const counts = recordAt(recordAt(status, "sync"), "clusterCounts");
-  const named = numberAt(counts, "named") ?? 0;
-  if (named <= 0) return [];
-  return [`${numberAt(counts, "synced") ?? 0} of ${shown(named, "cluster")} synced`];
 }
 
 /** The failures that the status lists, and those that copies record; then the other copies. */
@@ -157,22 +147,17 @@ function intactItem(source: ReportObject, copy: Metadata, isSynced: boolean): Re
   return { object, source, state: "ok", reason: "CopyFound", message, causes: [], target };
 }
 
-/** Reads the state of a key or token at `now`; it ends soon within `endsWithin` seconds. */
-export function lifetimeStatus(
-  { kind }: Resource,
-  raw: unknown,
-  { now, endsWithin }: { readonly now: number; readonly endsWithin: number },
-): LifetimeStatus {
+/** Reads the state of a key or token at `now`. */
+export function lifetimeStatus({ kind }: Resource, raw: unknown, now: number): LifetimeStatus {
   const status = recordAt(raw, "status");
   const expiresAt = stringAt(status, "expiresAt");
   const end = instantOf(expiresAt);
   const endsIn = end === undefined ? undefined : Math.round((end - now) / 1000);
-  const endsSoon = endsIn !== undefined && endsIn > 0 && endsIn <= endsWithin;
   const isUnscoped = parseOwnedAccessKeySpec(recordAt(raw, "spec")).scope === "none";
   return {
     object: { kind, name: stringAt(recordAt(raw, "metadata"), "name") },
     ...displayNameOf(raw),
-    ...stateOf(raw, endsSoon),
+    ...stateOf(raw),
     expiresAt,
     endsIn,
     unscoped: isUnscoped ? unscopedOf(raw) : undefined,
@@ -184,9 +169,9 @@ function displayNameOf(raw: unknown): Pick<ReportItem, "displayName"> {
   return displayName === "" ? {} : { displayName: shortened(displayName) };
 }
 
-function stateOf(raw: unknown, endsSoon = false) {
+function stateOf(raw: unknown) {
   const conditions = parseConditions(recordAt(raw, "status"));
-  return objectState(conditions, { isObserved: isObserved(raw), endsSoon });
+  return objectState(conditions, { isObserved: isObserved(raw) });
 }
 
 /** The report as a tree of sources and targets, then keys, tokens and what is not visible. */

@@ -6,7 +6,6 @@ import { exitCodes } from "../failure.ts";
 import { policyReader, readStatus } from "./status-read.ts";
 import { statusItems, statusText } from "./status-report.ts";
 import { StatusSource } from "./status-source.ts";
-import { watchStatus } from "./status-watch.ts";
 
 /** `kubectl latchkey status`. */
 export const printStatus: Action<"status"> = async ({ flags }, cli) => {
@@ -16,15 +15,14 @@ export const printStatus: Action<"status"> = async ({ flags }, cli) => {
   const selection = { namespace, endsWithin: flags.endsWithin };
   const { clock } = cli;
   const policies = policyReader(flags.latchkeyNamespace, clock);
-  if (flags.serve || flags.watch) {
+  if (flags.serve) {
     const connect = () => cli.connect(flags);
     const source = new StatusSource(selection, { cluster, connect, clock, policies });
     const deps = { source, ...cli, signal: cli.untilStopped() };
     const place = namespace === undefined ? "all namespaces" : `namespace ${namespace}`;
     const how = cluster.isOfVariables ? `, with ${connectionVariables.key}` : "";
     const title = `${place} at ${cluster.choice.server}${how}`;
-    const { interval: intervalMs, output, port = 0 } = flags;
-    if (flags.watch) return watchStatus({ title, intervalMs, output }, deps);
+    const { interval: intervalMs, port = 0 } = flags;
     const { serveStatus } = await import("./status-serve.ts");
     return serveStatus({ title, intervalMs, port }, deps);
   }
@@ -34,10 +32,8 @@ export const printStatus: Action<"status"> = async ({ flags }, cli) => {
   return isWell(items) ? exitCodes.done.code : exitCodes.unhealthy.code;
 };
 
-function checkFlags({ serve: serves, watch, output, port }: Flags<"status">): void {
-  if (serves && (watch || output !== undefined))
-    throw new UsageError(
-      "--serve has a page instead of an output; use it without --watch and --output",
-    );
+function checkFlags({ serve: serves, output, port }: Flags<"status">): void {
+  if (serves && output !== undefined)
+    throw new UsageError("--serve has a page instead of an output; use it without --output");
   if (!serves && port !== undefined) throw new UsageError("--port has no effect without --serve");
 }

@@ -18,6 +18,8 @@ export interface ObservedConnection {
   readonly name: string;
   /** Undefined if no Secret connects a cluster of this name. */
   readonly connected: ConnectedCluster | undefined;
+  /** The similar name of a connected cluster, if none has this one and the asker may read it. */
+  readonly similar?: string | undefined;
   /** The metadata of the namespace with the name of its outbox. */
   readonly namespace: Metadata | undefined;
 }
@@ -69,7 +71,11 @@ const texts = {
   "source-deleting": (e) => said("Terminating", `${nameOf(ownerOf(e))} is being deleted`),
   "source-invalid": ({ source }) => ofApi(source?.options.problem),
   "cluster-unknown": (e) => ({
-    ...said("ClusterUnknown", `no connected cluster has the name ${quoted(e.name)}`),
+    ...said(
+      "ClusterUnknown",
+      `no connected cluster has the name ${quoted(e.name)}` +
+        (e.similar === undefined ? "" : `; did you mean ${quoted(e.similar)}?`),
+    ),
     cause: onSource(e, syncToClusters, `Correct the list, or run ${connect(e)}.`),
   }),
   "cluster-not-named": (e) => ({
@@ -122,6 +128,8 @@ const texts = {
     return said(reason, `${agent} writes nothing: ${problem?.message || reasons[reason]}`);
   },
   "not-reported": () => said("Progressing", `${agent} has not reported of this revision yet`),
+  "no-targets": () =>
+    said("NoTargets", "no namespace there is one of its projects and asks for copies"),
   "not-everywhere": ({ report }) => {
     const { conflicts = 0, failed = 0, reason, message = "" } = report ?? {};
     const counted = conflicts > 0 ? "Conflict" : failed > 0 ? "Failed" : "Progressing";
@@ -159,7 +167,7 @@ export function obstacleIn(
   if (state === "share-full") return "outbox-share-full";
   if (state !== "current") return failure === undefined ? "not-written" : "write-refused";
   const isCurrent = report !== undefined && report.seen === secret?.resourceVersion;
-  if (isCurrent && isWell(report)) return undefined;
+  if (isCurrent && isWell(report)) return report.desired > 0 ? undefined : "no-targets";
   return agentObstacle(observed.agent) ?? (isCurrent ? "not-everywhere" : "not-reported");
 }
 

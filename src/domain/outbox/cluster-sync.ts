@@ -24,8 +24,8 @@ export interface ClusterSync extends Omit<SourceReport, "seen"> {
 /** What a source has in all connected clusters that it names. */
 export interface ClusterSummary {
   /**
-   * At most 20: what cannot be removed first, then what failed, what is in progress, and what is
-   * well; by name.
+   * At most 20: what cannot be removed first, then what failed, what is in progress, what has no
+   * target, and what is well; by name.
    */
   readonly clusters: readonly ClusterSync[];
   readonly counts: { readonly named: number; readonly synced: number };
@@ -71,7 +71,8 @@ function byTrouble(one: ClusterSync, other: ClusterSync): number {
 
 function rank({ reason }: ClusterSync): number {
   if (reason === leftoverReason) return 0;
-  return reason === undefined ? 3 : reason === "Progressing" ? 2 : 1;
+  if (reason === undefined) return 4;
+  return reason === "NoTargets" ? 3 : reason === "Progressing" ? 2 : 1;
 }
 
 const nothing = { desired: 0, synced: 0, conflicts: 0, failed: 0 } as const;
@@ -155,13 +156,18 @@ export function clustersCondition(
   if (first?.reason === leftoverReason) return condition("False", leftoverReason, why);
   if (options.projects.length === 0) {
     const notNamed = `annotation ${annotations.syncToProjects} names no project`;
-    return condition("True", "NotRequested", notNamed);
+    return condition(options.clusters.length === 0 ? "True" : "False", "NotRequested", notNamed);
   }
   if (options.paused) {
     const paused = `annotation ${annotations.disableSync} is "true", so sync is paused`;
     return condition("False", "Paused", paused);
   }
   if (first?.reason === undefined) return condition("True", "Synced", message);
+  // What has no namespace there is only counted if there is one elsewhere.
+  if (first.reason === "NoTargets")
+    return counts.synced > 0
+      ? condition("True", "Synced", `${message}, the others have no target`)
+      : condition("False", "NoTargets", why);
   const reason = knownReason(first.reason, first.conflicts > 0 ? "Conflict" : "Failed");
   return condition("False", reason, why);
 }

@@ -33,9 +33,9 @@ export function explainCluster(
 ): ReportItem | undefined {
   const seen = syncIn(source, observed, now);
   const { report, secret, agent } = seen;
+  const first = obstacleIn(source, seen);
   // Namespaces that ask now are not known of an agent that is not heard.
-  const unheard = report?.desired === 0 ? agentObstacle(agent) : undefined;
-  const kind = obstacleIn(source, seen) ?? unheard;
+  const kind = first === "no-targets" ? (agentObstacle(agent) ?? first) : first;
   if (kind === "source-deleting" || kind === "source-invalid") return undefined;
   const subject = {
     object: clusterObject(observed.name),
@@ -53,17 +53,24 @@ export function explainCluster(
     ...subject,
     reason,
     message: `${fact}${age}`,
-    state: reason === "Progressing" ? "unknown" : "problem",
+    state: stateAt(source, observed.name, reason),
     causes: cause === undefined ? [] : [{ ...cause, reason }],
   };
 }
 
+/** A cluster that only `*` names does not have to have a target. */
+function stateAt({ options }: Source, name: string, reason: string): ReportItem["state"] {
+  if (reason === "Progressing") return "unknown";
+  return reason === "NoTargets" && !options.clusters.includes(name) ? "info" : "problem";
+}
+
 function syncIn(source: Source, observed: ObservedCluster, now: number): ObservedClusterSync {
-  const { name, connected, namespace, secrets, reports } = observed;
+  const { name, connected, similar, namespace, secrets, reports } = observed;
   const secret = secrets.find((one) => one.name === outboxName(source.secret.metadata));
   return {
     name,
     connected,
+    similar,
     namespace,
     secret,
     agent: agentOf(observed, now),
@@ -87,12 +94,6 @@ function reported(report: SourceReport): Pick<ReportItem, "state" | "reason" | "
   ].join(", ");
   if (desired > 0 && isWell(report)) return { state: "ok", reason: "Arrives", message: counts };
   const reason = report.reason === undefined ? undefined : knownReason(report.reason, "Failed");
-  if (desired === 0 && reason === undefined)
-    return {
-      state: "problem",
-      reason: "NoTargets",
-      message: "no namespace there is one of its projects and asks for copies",
-    };
   return {
     state: reason === undefined ? "unknown" : "problem",
     reason: reason ?? "Progressing",

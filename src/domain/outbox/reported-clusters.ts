@@ -12,7 +12,7 @@ export function reportedCluster(source: ReportObject, entry: ClusterSync): Repor
   const object = clusterObject(name);
   if (reason === undefined)
     return { object, source, state: "ok", reason: "Arrives", message: `${counts}.`, causes: [] };
-  const state = reason === "Progressing" ? "unknown" : "problem";
+  const state = reason === "Progressing" ? "unknown" : reason === "NoTargets" ? "info" : "problem";
   const said = message === undefined ? "" : `: ${message}`;
   return { object, source, state, reason, message: `${counts}${said}`, causes: [] };
 }

@@ -6,6 +6,7 @@ import { contestedReason } from "../plan/failed-request.ts";
 import type { ReportedFailure } from "../plan/failure-history.ts";
 import { withheldText } from "../sync/copy-metadata.ts";
 import { clustersCondition, type ClusterSummary } from "../outbox/cluster-sync.ts";
+import { meantKey, unknownKeySentence } from "../unknown-key.ts";
 import type { Source } from "../sync/copy.ts";
 import { leftoverReason } from "../sync/leftover.ts";
 import { emptyProjectsSentence, type SyncSummary } from "../sync/sync-summary.ts";
@@ -43,10 +44,12 @@ export function sharedSecretConditions(input: StatusInput): readonly ConditionUp
   const access = accessProblem(input);
   const sync = input.source.options.problem;
   const problems = [access, sync].filter((problem) => problem !== undefined);
+  const { source, clusters } = input;
+  const elsewhere = clusters === undefined ? undefined : clustersCondition(source, clusters);
   return [
     accessCondition(input, access),
-    syncCondition(input),
-    ...(input.clusters === undefined ? [] : [clustersCondition(input.source, input.clusters)]),
+    syncCondition(input, elsewhere),
+    ...(elsewhere === undefined ? [] : [elsewhere]),
     ...readyConditions(input, problems),
   ];
 }
@@ -101,7 +104,11 @@ function accessCondition(input: StatusInput, problem: Problem | undefined): Cond
   };
 }
 
-function syncCondition({ source, summary }: StatusInput): ConditionUpdate {
+/** Without a target here, it is the clusters that decide, where the source has one. */
+function syncCondition(
+  { source, summary, clusters }: StatusInput,
+  elsewhere: ConditionUpdate | undefined,
+): ConditionUpdate {
   const { options } = source;
   const condition = (
     status: "True" | "False",
@@ -117,20 +124,19 @@ function syncCondition({ source, summary }: StatusInput): ConditionUpdate {
     return condition("False", options.problem.reason, options.problem.message);
   if (summary.unremoved > 0)
     return condition("False", leftoverReason, syncSentence(source, summary));
-  if (options.projects.length === 0)
-    return condition(
-      "True",
-      "NotRequested",
-      `annotation ${annotations.syncToProjects} names no project`,
-    );
+  if (options.projects.length === 0) return { type: "Synced", ...notRequested(source) };
   if (options.paused)
     return condition(
       "False",
       "Paused",
       `annotation ${annotations.disableSync} is "true", so sync is paused`,
     );
-  if (hasNoTargets(source, summary))
-    return condition("False", "NoTargets", syncSentence(source, summary));
+  if (hasNoTargets(source, summary)) {
+    const { status, reason, message } = elsewhere ?? {};
+    return status !== undefined && reason !== undefined && clusters?.counts.named
+      ? condition(status, reason, `${syncSentence(source, summary)}; ${message}`)
+      : condition("False", "NoTargets", syncSentence(source, summary));
+  }
   if (summary.pending > 0) return condition("False", "Progressing", syncSentence(source, summary));
   if (summary.conflicts > 0) return condition("False", "Conflict", syncSentence(source, summary));
   const isContested = summary.failures.every(({ reason }) => reason === contestedReason);
@@ -141,6 +147,22 @@ function syncCondition({ source, summary }: StatusInput): ConditionUpdate {
       syncSentence(source, summary),
     );
   return condition("True", "Synced", syncSentence(source, summary));
+}
+
+/** That a source names no project, and why its other labels and annotations do not help. */
+function notRequested({ secret, options }: Source): Omit<ConditionUpdate, "type"> {
+  const { unknownKey } = secret;
+  const isMeant =
+    unknownKey?.field === "annotations" ||
+    (unknownKey !== undefined && meantKey("SharedSecret", unknownKey) !== undefined);
+  if (unknownKey !== undefined && isMeant) {
+    const message = unknownKeySentence("SharedSecret", unknownKey);
+    return { status: "False", reason: "UnknownAnnotation", message };
+  }
+  const message = `annotation ${annotations.syncToProjects} names no project`;
+  return options.clusters.length === 0
+    ? { status: "True", reason: "NotRequested", message }
+    : { status: "False", reason: "NotRequested", message: `${message}, so it goes to no cluster` };
 }
 
 function readyConditions(
@@ -155,10 +177,12 @@ function readyConditions(
       ? reconciling("ApplyFailed", message)
       : stalled(lasting.reason, message);
   }
-  const message = [
-    accessSentence(input),
+  const hasAccess = input.wanted.length > 0 || input.emptyRules.length > 0;
+  const parts = [
+    ...(hasAccess ? [accessSentence(input)] : []),
     ...(hasSync(input) ? [syncSentence(source, summary)] : []),
-  ].join("; ");
+  ];
+  const message = parts.length === 0 ? "no access rule and no project is set" : parts.join("; ");
   if (summary.pending === 0 || source.options.paused)
     return [{ type: "Ready", status: "True", reason: "Ready", message }];
   return reconciling("Progressing", message);
@@ -171,10 +195,10 @@ function hasSync({ source, summary }: StatusInput): boolean {
 function accessSentence({ wanted, emptyRules }: StatusInput): string {
   const granted =
     wanted.length === 0
-      ? "no access is granted"
+      ? "no access rule grants access"
       : `access is granted by ${wanted.length} ${wanted.length === 1 ? "Role" : "Roles"}`;
   const [first, ...others] = emptyRules;
-  if (first === undefined) return granted;
+  if (first === undefined) return wanted.length === 0 ? "no access rule is set" : granted;
   const which = others.length === 0 ? first : `${first} and ${others.length} more`;
   const [name, grant] = others.length === 0 ? ["names", "grants"] : ["name", "grant"];
   return `${granted}; ${which} ${name} no users or teams and ${grant} nothing`;
@@ -251,10 +275,16 @@ export function sharedSecretCounts({
       failed,
       ...(refreshed === undefined ? {} : { refreshed }),
       ...failuresOf(summary),
-      ...(clusters === undefined ? {} : { clusterCounts: clusters.counts }),
+      ...(clusters === undefined ? {} : { clusterCounts: countsOf(clusters) }),
       ...(clusters === undefined || clusters.clusters.length === 0
         ? {}
         : { clusters: clusters.clusters }),
     },
   };
+}
+
+/** The counts of clusters, and as a text for `kubectl get`, if one is named. */
+function countsOf({ counts }: ClusterSummary) {
+  const { named, synced } = counts;
+  return named === 0 ? counts : { ...counts, summary: `${synced}/${named}` };
 }

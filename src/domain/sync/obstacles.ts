@@ -119,6 +119,23 @@ export function namespaceObstacles(
   ].filter((obstacle) => obstacle !== undefined);
 }
 
+/**
+ * What keeps a namespace from receiving anything, from any SharedSecret; not what depends on where
+ * it comes from.
+ */
+export function ownObstacles(
+  namespace: Metadata,
+  mode: SyncMode = "namespace",
+): readonly NamespaceObstacle[] {
+  const from = fromObstacle({ name: "" }, namespace);
+  return [
+    terminationObstacle(namespace),
+    membershipObstacle(namespace),
+    requestObstacle(namespace, mode),
+    from === "sync-from-excludes" ? undefined : from,
+  ].filter((obstacle) => obstacle !== undefined);
+}
+
 function terminationObstacle({ deletionTimestamp }: Metadata): NamespaceObstacle | undefined {
   return deletionTimestamp === undefined ? undefined : "namespace-terminating";
 }

@@ -24,6 +24,11 @@ export function quotaRelief(
   };
 }
 
+/** Whether a quota has no room for another Secret. */
+export function isFullForSecrets(quota: ObservedResourceQuota): boolean {
+  return secretCounts.some((count) => roomOf(count, quota) <= 0);
+}
+
 function reliefOf(
   counts: readonly string[],
   before: ObservedResourceQuota | undefined,

@@ -16,7 +16,11 @@ import {
 } from "./outcome.ts";
 import { outcomeTexts } from "./outcome-texts.ts";
 import { placeholderRequestOf } from "./placeholder.ts";
+import { similarName } from "../similar-name.ts";
+import { projectOf } from "./obstacles.ts";
+import { syncIndexes, type SyncObjects } from "./sync-objects.ts";
 import { isPaused } from "./sync-options.ts";
+import { unknownKeyItem } from "./explain-place.ts";
 import type { EmptyProject } from "./observed-target.ts";
 import { emptyProjectsSentence } from "./sync-summary.ts";
 
@@ -37,6 +41,9 @@ export function targetItem(explanation: Explanation): ReportItem {
 export function sourceItem(source: Source): ReportItem | undefined {
   const explanation = explainSource(source);
   if (explanation === undefined) return undefined;
+  const { unknownKey } = source.secret;
+  if (explanation.kind === "not-offered" && unknownKey !== undefined)
+    return unknownKeyItem(sourceObject(explanation), unknownKey);
   const state = explanation.kind === "not-offered" ? "info" : "problem";
   return { object: sourceObject(explanation), state, ...contentOf(explanation) };
 }
@@ -67,26 +74,48 @@ const atTarget: ReadonlySet<string> = new Set(
 
 /** The projects without a namespace that accepts copies: a problem if that is so for all. */
 export function emptyProjectItems(
-  { secret: { metadata }, options }: Source,
+  source: Source,
   empty: readonly EmptyProject[],
+  { namespaces }: Pick<SyncObjects, "namespaces">,
 ): readonly ReportItem[] {
+  const { metadata } = source.secret;
   const object = reportObject(resources.sharedSecrets.kind, metadata);
   const reason = "ProjectWithoutNamespace";
   return empty.map((one) => {
     const project = quoted(one.project);
     // A glob is no value of a label.
     const wanted = one.project.includes("*") ? `a project that matches ${project}` : project;
-    const fix = `Set the label ${labels.project} of a namespace to ${wanted}, or correct the list.`;
+    const meant = meantProject(one.project, namespaces);
+    const fix =
+      meant ?? `Set the label ${labels.project} of a namespace to ${wanted}, or correct the list.`;
     const field = annotationField(annotations.syncToProjects);
     const value = metadata.annotations[annotations.syncToProjects];
     return {
       object,
-      state: empty.length === options.projects.length ? "problem" : "info",
+      state: needsNamespace(source, empty) ? "problem" : "info",
       reason,
       message: `${emptyProjectsSentence([one], metadata.namespace ?? "")}.`,
       causes: [{ object, field, value, reason, message: fix }],
     };
   });
+}
+
+/**
+ * Whether a source needs a namespace here: all of its projects are without one, and no connected
+ * cluster is named, as the condition Synced decides.
+ */
+export function needsNamespace({ options }: Source, empty: readonly EmptyProject[]): boolean {
+  return empty.length === options.projects.length && options.clusters.length === 0;
+}
+
+/** What to name instead of a project that no namespace has, among the namespaces that were read. */
+function meantProject(project: string, namespaces: SyncObjects["namespaces"]): string | undefined {
+  const named = namespaces.get(project);
+  const own = named === undefined ? undefined : projectOf(named);
+  if (own !== undefined && own !== project)
+    return `Name project ${quoted(own)}: ${quoted(project)} is one of its namespaces.`;
+  const similar = similarName(project, namespaces.namesIn(syncIndexes.project));
+  return similar === undefined ? undefined : `Did you mean ${quoted(similar)}? Correct the list.`;
 }
 
 type CopyMetadata = Metadata & { readonly namespace: string };

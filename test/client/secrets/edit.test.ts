@@ -26,7 +26,6 @@ async function edited(editor: string): Promise<readonly string[]> {
       isOutput: false,
       isError: false,
       hasColors: false,
-      rows: () => Infinity,
       readInput: async () => Buffer.of(),
       askSecret: async () => "",
     },

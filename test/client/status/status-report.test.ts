@@ -126,11 +126,11 @@ test("the clusters of a SharedSecret are those of its status, and counted", () =
 test.each([
   ["has no end", {}, "ok", undefined],
   ["ends later", { expiresAt: "2026-12-23T09:00:00Z" }, "ok", 2_592_000],
-  ["ends soon", { expiresAt: "2026-11-23T10:00:00Z" }, "info", 3600],
+  ["ends soon", { expiresAt: "2026-11-23T10:00:00Z" }, "ok", 3600],
   ["has ended", { expiresAt: "2026-11-23T08:00:00Z" }, "ok", -3600],
 ])("a key or token that %s", (_what, status, state, endsIn) => {
   const raw = object("True", { ...status, token: "never-shown" });
-  const found = lifetimeStatus(resources.endpointTokens, raw, { now, endsWithin: 86_400 });
+  const found = lifetimeStatus(resources.endpointTokens, raw, now);
   expect(found).toMatchObject({ object: { name: "db" }, state, endsIn });
   expect(JSON.stringify(found)).not.toContain("never-shown");
 });
@@ -245,11 +245,11 @@ describe("a display name", () => {
     ["controls the terminal", "\u{1b}[2J\u{202e}a\nb", String.raw`"\u001b[2J�a\nb"`],
     ["is long", "x".repeat(100_000), `"${"x".repeat(64)}..."`],
   ])("stands in quotes behind the name of the object: it %s", (_what, text, shown) => {
-    expect(line(text)).toBe(`  team-a/db ${shown} Reason, 0 of 0 targets synced`);
+    expect(line(text)).toBe(`  team-a/db ${shown} Reason, not seen by the controller`);
   });
 
   test.each(["", undefined, 7])("is not shown if it is %j", (text) => {
-    expect(line(text)).toBe("  team-a/db Reason, 0 of 0 targets synced");
+    expect(line(text)).toBe("  team-a/db Reason, not seen by the controller");
   });
 
   test.each([
@@ -257,7 +257,7 @@ describe("a display name", () => {
     [{ user: "alice", scope: { roles: [] } }, undefined],
   ])("of a key says what a key without a scope may do: %j", (spec, unscoped) => {
     const raw = { ...object("False"), spec };
-    const found = lifetimeStatus(resources.ownedAccessKeys, raw, { now, endsWithin: 60 });
+    const found = lifetimeStatus(resources.ownedAccessKeys, raw, now);
     expect(found.unscoped).toBe(unscoped);
     const text = statusText({ ...sampleReport, keys: [found] }, plain);
     expect(text.includes("(no scope: all rights of alice)")).toBe(unscoped !== undefined);
@@ -265,7 +265,7 @@ describe("a display name", () => {
 
   test("of a key is in its item", () => {
     const raw = { ...object("True"), spec: { displayName: "Pipeline" } };
-    const found = lifetimeStatus(resources.ownedAccessKeys, raw, { now, endsWithin: 60 });
+    const found = lifetimeStatus(resources.ownedAccessKeys, raw, now);
     expect(found.displayName).toBe("Pipeline");
   });
 });

@@ -73,9 +73,9 @@ describe("the status of a source in a connected cluster", () => {
   test.for<[string, ObservedClusterSync, string]>([
     ["is well if every target is synced", connected(), "well 2/2/0/0"],
     [
-      "is well without a target",
-      connected({ report: reported({ desired: 0, synced: 0 }) }),
-      "well 0/0/0/0",
+      "has no target, however long ago the agent was heard",
+      connected({ report: reported({ desired: 0, synced: 0 }), agent: unreachable }),
+      "NoTargets 0/0/0/0",
     ],
     [
       "is well, however long ago the agent was heard",
@@ -339,10 +339,22 @@ describe("the condition ClustersSynced", () => {
       "True Synced: 0 of 0 connected clusters are synced",
     ],
     [
-      "is True if no project is named",
+      "is False if no project is named",
       [connected()],
       { projects: [] },
-      "True NotRequested: annotation management.service/sync-to-projects names no project",
+      "False NotRequested: annotation management.service/sync-to-projects names no project",
+    ],
+    [
+      "is False if no cluster has a target",
+      [connected({ report: reported({ desired: 0, synced: 0 }) })],
+      {},
+      'False NoTargets: 0 of 1 connected clusters are synced, first: cluster "east": no namespace there is one of its projects and asks for copies',
+    ],
+    [
+      "is True if one of two clusters has a target, which has the data",
+      [named("west", reported()), connected({ report: reported({ desired: 0, synced: 0 }) })],
+      {},
+      "True Synced: 1 of 2 connected clusters are synced, the others have no target",
     ],
     [
       "is False while sync is paused",

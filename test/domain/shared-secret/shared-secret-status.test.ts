@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { MetadataKey } from "../../../src/api/known-keys.ts";
 import { resources } from "../../../src/api/resources.ts";
 import type { DerivedRole } from "../../../src/domain/shared-secret/derived-role.ts";
 import {
@@ -60,7 +61,7 @@ function claimsOf(findings: StatusInput): Readonly<Record<string, string>> {
 
 describe("the condition AccessApplied", () => {
   test.for<[string, Partial<StatusInput>, string]>([
-    ["is True without grants", {}, "True Applied: no access is granted"],
+    ["is True without grants", {}, "True Applied: no access rule is set"],
     ["is True with one Role", { wanted: [role] }, "True Applied: access is granted by 1 Role"],
     [
       "is True and names a rule without subjects",
@@ -70,7 +71,7 @@ describe("the condition AccessApplied", () => {
     [
       "is True and counts rules without subjects",
       { emptyRules: ["spec.access[0]", "spec.access[1]"] },
-      "True Applied: no access is granted; spec.access[0] and 1 more name no users or teams and grant nothing",
+      "True Applied: no access rule grants access; spec.access[0] and 1 more name no users or teams and grant nothing",
     ],
     [
       "is True with several Roles",
@@ -101,6 +102,78 @@ describe("the condition AccessApplied", () => {
     expect(claims["Ready"]).toBe("False InvalidAccessRule: a");
     expect(claims["Stalled"]).toBe("True InvalidAccessRule: a");
   });
+});
+
+describe("the condition Synced without a target in the central cluster", () => {
+  const nowhere = {
+    source: { options: { projects: ["web"], clusters: ["east"] } },
+    summary: { emptyProjects: [{ project: "web", namespaces: 0, accepting: 0 }] },
+  };
+  const why =
+    'no namespace to sync to: no namespace has a label management.service/project that matches "web"';
+  const east = { name: "east", desired: 2, conflicts: 0, failed: 0 };
+  test.for<[string, StatusInput["clusters"], string]>([
+    ["is False if no cluster is named", undefined, `False NoTargets: ${why}`],
+    [
+      "is False if no cluster is connected",
+      { clusters: [], counts: { named: 0, synced: 0 } },
+      `False NoTargets: ${why}`,
+    ],
+    [
+      "is True if the clusters are synced",
+      { clusters: [{ ...east, synced: 2 }], counts: { named: 1, synced: 1 } },
+      `True Synced: ${why}; 1 of 1 connected clusters are synced`,
+    ],
+    [
+      "is False for the reason of the clusters if they are not",
+      {
+        clusters: [{ ...east, synced: 1, reason: "Conflict", message: "pay/db exists" }],
+        counts: { named: 1, synced: 0 },
+      },
+      `False Conflict: ${why}; 0 of 1 connected clusters are synced, first: cluster "east": ` +
+        "pay/db exists",
+    ],
+  ])("%s", ([, clusters, claim]) => {
+    expect(claimsOf(found({ ...nowhere, clusters }))["Synced"]).toBe(claim);
+  });
+});
+
+test.each<[string, MetadataKey, string]>([
+  [
+    "an annotation that is similar",
+    { field: "annotations", key: "management.service/sync-to-project" },
+    "False UnknownAnnotation: annotation management.service/sync-to-project has no effect on " +
+      "SharedSecrets; did you mean the annotation management.service/sync-to-projects?",
+  ],
+  [
+    "another annotation of the group",
+    { field: "annotations", key: "management.service/colour" },
+    "False UnknownAnnotation: annotation management.service/colour has no effect on " +
+      "SharedSecrets; remove it; kubectl explain sharedsecret lists those that have one",
+  ],
+  [
+    "a label that should be an annotation",
+    { field: "labels", key: "management.service/sync-to-projects" },
+    "False UnknownAnnotation: label management.service/sync-to-projects has no effect on " +
+      "SharedSecrets; set it as the annotation management.service/sync-to-projects",
+  ],
+  [
+    "a label of its own, which may be meant for people",
+    { field: "labels", key: "management.service/colour" },
+    "True NotRequested: annotation management.service/sync-to-projects names no project",
+  ],
+])("a source that asks for nothing and has %s", (_what, unknownKey, claim) => {
+  const input = found({});
+  const source = { ...input.source, secret: { ...input.source.secret, unknownKey } };
+  expect(claimsOf({ ...input, source })["Synced"]).toBe(claim);
+});
+
+test("a source that names clusters and no project goes nowhere, and says so", () => {
+  const claims = claimsOf(found({ source: { options: { projects: [], clusters: ["east"] } } }));
+  expect(claims["Synced"]).toBe(
+    "False NotRequested: annotation management.service/sync-to-projects names no project, so it " +
+      "goes to no cluster",
+  );
 });
 
 describe("the condition Synced", () => {
@@ -194,7 +267,7 @@ describe("the condition Ready", () => {
       "is True with problems at targets, and reports them",
       { source: wanting, summary: { desired: 1, conflicts: 1 } },
       {
-        Ready: "True Ready: no access is granted; 0 of 1 targets are synced, 1 in conflict",
+        Ready: "True Ready: 0 of 1 targets are synced, 1 in conflict",
       },
     ],
     [
@@ -205,21 +278,21 @@ describe("the condition Ready", () => {
       },
       {
         Ready:
-          'True Ready: no access is granted; no namespace to sync to: no namespace has a label management.service/project that matches "web"',
+          'True Ready: no namespace to sync to: no namespace has a label management.service/project that matches "web"',
       },
     ],
     [
       "is False while targets are pending",
       { source: wanting, summary: { desired: 1, pending: 1 } },
       {
-        Ready: "False Progressing: no access is granted; 0 of 1 targets are synced",
-        Reconciling: "True Progressing: no access is granted; 0 of 1 targets are synced",
+        Ready: "False Progressing: 0 of 1 targets are synced",
+        Reconciling: "True Progressing: 0 of 1 targets are synced",
       },
     ],
     [
       "is True while sync is paused",
       { source: { options: { paused: true } }, summary: { pending: 1 } },
-      { Ready: "True Ready: no access is granted; 0 of 0 targets are synced" },
+      { Ready: "True Ready: 0 of 0 targets are synced" },
     ],
     [
       "is False and the object is stalled if neither access nor sync can be applied",

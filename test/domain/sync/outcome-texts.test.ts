@@ -315,15 +315,36 @@ describe("a source alone", () => {
     expect(message).toMatch(kind === undefined ? /^$/ : /\.$/);
   });
 
+  const world = syncObjectsOf({
+    sharedSecrets: [],
+    namespaces: [observedMetadata({ name: "shop-dev", labels: { [labels.project]: "shop" } })],
+    secrets: [],
+  });
+
+  test.each([
+    ["a namespace", "shop-dev", 'Name project "shop": "shop-dev" is one of its namespaces.'],
+    ["a similar name", "shpo", 'Did you mean "shop"? Correct the list.'],
+  ])("is told the project where it names %s", (_what, project, message) => {
+    const empty = [{ project, namespaces: 0, accepting: 0 }];
+    const [item] = emptyProjectItems(observedSource(), empty, world);
+    expect(item?.causes).toMatchObject([{ message }]);
+  });
+
+  test("needs no namespace here if it names a connected cluster", () => {
+    const source = observedSource({ options: { projects: ["web"], clusters: ["east"] } });
+    const empty = [{ project: "web", namespaces: 0, accepting: 0 }];
+    expect(emptyProjectItems(source, empty, world)).toMatchObject([{ state: "info" }]);
+  });
+
   test("is to be corrected where no namespace belongs to its project", () => {
     const source = observedSource({ metadata: { annotations: offers } });
     const empty = [{ project: "web", namespaces: 0, accepting: 0 }];
     const object = { kind: "SharedSecret", name: "db" };
     const cause = { object, field: inNamespace(annotations.syncToProjects), value: "web" };
-    const items = emptyProjectItems(source, empty);
+    const items = emptyProjectItems(source, empty, world);
     expect(items).toMatchObject([{ object, state: "problem", causes: [cause] }]);
     const others = observedSource({ options: { projects: ["web", "pay"] } });
-    expect(emptyProjectItems(others, empty)).toMatchObject([{ state: "info" }]);
+    expect(emptyProjectItems(others, empty, world)).toMatchObject([{ state: "info" }]);
   });
 
   test.for([
@@ -331,7 +352,8 @@ describe("a source alone", () => {
     ["pay-*", 'a project that matches "pay-*"'],
     ["*", 'a project that matches "*"'],
   ] as const)("asks for a label that names a project, and no glob: %s", ([project, wanted]) => {
-    const items = emptyProjectItems(observedSource(), [{ project, namespaces: 0, accepting: 0 }]);
+    const empty = [{ project, namespaces: 0, accepting: 0 }];
+    const items = emptyProjectItems(observedSource(), empty, world);
     const message = `Set the label ${labels.project} of a namespace to ${wanted}, or correct the list.`;
     expect(items).toMatchObject([{ causes: [{ message }] }]);
   });
