@@ -41,8 +41,8 @@ interface Changes {
   /** Metadata of the target namespace. */
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
-  /** Annotations of the SharedSecret. */
-  readonly options?: Readonly<Record<string, string>>;
+  /** Annotations of the SharedSecret; undefined removes one. */
+  readonly options?: Readonly<Record<string, string | undefined>>;
   readonly spec?: Readonly<Record<string, unknown>>;
   /** Before the SharedSecret exists. */
   readonly before?: (places: SyncedPlaces) => Promise<unknown>;
@@ -59,10 +59,13 @@ export async function makeSync(changes: Changes = {}): Promise<SyncedPlaces> {
   await api.create("/api/v1/namespaces", { metadata });
   const places = { home, target, project };
   await changes.before?.(places);
+  const options = { [annotations.syncToProjects]: project, ...changes.options };
   await makeSharedSecret({
     namespace: home,
     name: "db",
-    annotations: { [annotations.syncToProjects]: project, ...changes.options },
+    annotations: Object.fromEntries(
+      Object.entries(options).filter((entry): entry is [string, string] => entry[1] !== undefined),
+    ),
     spec: { data: { password: base64(secretValue) }, ...changes.spec },
   });
   return places;
@@ -142,10 +145,10 @@ type SyncAnswer = readonly [
 function sync(
   [reason, object, field, args = about]: SyncAnswer,
   given: Changes | (() => Promise<SyncedPlaces>),
-): Mistake["make"] {
+): () => Promise<Asked & { readonly places: SyncedPlaces }> {
   return async () => {
     const places = typeof given === "function" ? await given() : await makeSync(given);
-    return { args: args(places), reason, object: object(places), field };
+    return { args: args(places), reason, object: object(places), field, places };
   };
 }
 
@@ -195,8 +198,80 @@ const [asksForCopies, toProjects, paused, secretType] = [
   annotation(annotations.syncSecretType),
 ] as const;
 
+const toProject = "management.service/sync-to-project";
+const unnamed = { [annotations.syncToProjects]: undefined };
+
+/** A SharedSecret whose list of projects is what the function returns. */
+function naming(listFor: (places: SyncedPlaces) => string) {
+  return async (): Promise<SyncedPlaces> => {
+    const places = await makeSync({ options: unnamed });
+    const given = { [annotations.syncToProjects]: listFor(places) };
+    await api.merge(sharedSecretPath(places.home, "db"), { metadata: { annotations: given } });
+    return places;
+  };
+}
+
+async function withLabel(): Promise<SyncedPlaces> {
+  const places = await makeSync({ options: unnamed });
+  const given = { [annotations.syncToProjects]: places.project };
+  await api.merge(sharedSecretPath(places.home, "db"), { metadata: { labels: given } });
+  return places;
+}
+
+/** Makes a Secret that is meant to be a placeholder. */
+function makeMislabelled({ target }: SyncedPlaces): Promise<unknown> {
+  const metadata = { name: "asking", labels: { "management.service/sharedsecret": "db" } };
+  return api.create(`/api/v1/namespaces/${target}/secrets`, { metadata });
+}
+
 /** Mistakes in the sync of SharedSecrets, by title. */
-const syncMistakes: Readonly<Record<string, Mistake["make"]>> = {
+export const syncMistakes: Readonly<Record<string, ReturnType<typeof sync>>> = {
+  "An annotation of the SharedSecret has a typing mistake": sync(
+    ["UnknownAnnotation", sourceIn, annotation(toProject), atHome],
+    { options: { ...unnamed, [toProject]: "web" } },
+  ),
+  "An annotation of the SharedSecret is written as a label": sync(
+    ["UnknownAnnotation", sourceIn, `metadata.labels["${annotations.syncToProjects}"]`, atHome],
+    withLabel,
+  ),
+  "The list of projects is written as JSON": sync(
+    ["InvalidSyncOption", sourceIn, toProjects, atHome],
+    { options: { [annotations.syncToProjects]: '["web"]' } },
+  ),
+  "The SharedSecret names a namespace instead of its project": sync(
+    ["ProjectWithoutNamespace", sourceIn, toProjects, atHome],
+    naming(({ target }) => target),
+  ),
+  "The name of the project has a typing mistake": sync(
+    ["ProjectWithoutNamespace", sourceIn, toProjects, atHome],
+    naming(({ project: name }) => `${name}s`),
+  ),
+  "The SharedSecret names a cluster and no project": sync(
+    ["NotRequested", sourceIn, toProjects, atHome],
+    { options: { ...unnamed, [annotations.syncToClusters]: "*" } },
+  ),
+  "The annotation of the namespace is written as a label": sync(
+    ["UnknownAnnotation", namespaceIn, `metadata.labels["${annotations.sync}"]`],
+    async () => {
+      const places = await makeSync({ annotations: {} });
+      const metadata = { labels: { [annotations.sync]: "enabled" } };
+      await api.merge(`/api/v1/namespaces/${places.target}`, { metadata });
+      return places;
+    },
+  ),
+  "The label of the namespace is written as an annotation": sync(
+    ["UnknownAnnotation", namespaceIn, annotation(labels.project)],
+    { labels: {}, annotations: { [annotations.sync]: "enabled", [labels.project]: "web" } },
+  ),
+  "A placeholder has a label with a typing mistake": sync(
+    [
+      "UnknownAnnotation",
+      placeholderIn,
+      'metadata.labels["management.service/sharedsecret"]',
+      aboutPlaceholder,
+    ],
+    { before: makeMislabelled },
+  ),
   "The namespace has no project label": sync(["NoProject", namespaceIn, project], { labels: {} }),
   "The SharedSecret does not name the project": sync(["ProjectNotNamed", sourceIn, toProjects], {
     labels: { [labels.project]: "another" },

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import { revokedTokensName } from "../../src/api/names.ts";
-import { stringMapAt } from "../../src/api/parse.ts";
+import { apiVersion, revokedTokensName } from "../../src/api/names.ts";
+import { listAt, stringMapAt } from "../../src/api/parse.ts";
+import { isRaw, nameOf } from "../specification/raw.ts";
 import { FaultProxy } from "../support/fault-proxy.ts";
 import { type RevokedData, withoutSweeps } from "./revoked-end.ts";
 import { runMeasured, type Say } from "../support/measured-run.ts";
@@ -51,11 +52,25 @@ async function freshWrites(behind: Behind): Promise<readonly string[]> {
   const { cluster, writes, deaths } = behind;
   writes.length = 0;
   const before = await revokedData(cluster);
+  const said = await statuses(cluster);
   const other = await startBehind(behind, deaths);
   await pause(quietMs);
   await other.stop();
   const after = await revokedData(cluster);
-  return withoutSweeps(writes, { before, after, now: Date.now() });
+  const found = withoutSweeps(writes, { before, after, now: Date.now() });
+  const now = found.length === 0 ? said : await statuses(cluster);
+  const changes = [...now].filter(([name, status]) => said.get(name) !== status);
+  return [
+    ...found,
+    ...changes.map(([name, status]) => `${name} said ${said.get(name) ?? ""}, and now ${status}`),
+  ];
+}
+
+/** What the statuses of SharedSecrets say, which have no value; by name. */
+async function statuses(cluster: ProxiedCluster): Promise<ReadonlyMap<string, string>> {
+  const path = `/apis/${apiVersion}/sharedsecrets`;
+  const items = listAt(await cluster.arrange({ method: "GET", path }), "items").filter(isRaw);
+  return new Map(items.map(({ metadata, status }) => [nameOf(metadata), JSON.stringify(status)]));
 }
 
 async function revokedData(cluster: ProxiedCluster): Promise<RevokedData> {

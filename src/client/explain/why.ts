@@ -5,6 +5,7 @@ import { resources } from "../../api/resources.ts";
 import { explainToken } from "../../domain/endpoint-token/explain-token.ts";
 import { reportObject } from "../../domain/report-object.ts";
 import { similarName } from "../../domain/similar-name.ts";
+import { unknownKeyItems } from "../../domain/sync/explain-place.ts";
 import { sourceItem } from "../../domain/sync/sync-report.ts";
 import { isKubeError } from "../../kube/client/kube-error.ts";
 import { UsageError } from "../../runtime/config-values.ts";
@@ -78,12 +79,13 @@ async function whySecret({ name, flags, cluster }: Question): Promise<WhyReport>
   const object = reportObject(resources.secrets.kind, target);
   const names = live.snapshot.sharedSecrets.map(({ options }) => options.secretName);
   const meant = own.length > 0 ? undefined : similarName(name, names);
-  if (own.length === 0 && live.missing.length === 0)
+  const isKnown = own.length === 0 && live.missing.length === 0;
+  const found = isKnown ? unknownKeyItems(place.found) : withPlace(own, place.found);
+  if (isKnown && found.length === 0)
     throw new Failure(
       `no SharedSecret syncs to Secret "${keyOf(target)}"${didYouMean("secret", meant)}`,
       "notFound",
     );
-  const found = withPlace(own, place.found);
   if (found.length === 0)
     throw new Failure(
       `no SharedSecret that you may read syncs to Secret "${keyOf(target)}"` +

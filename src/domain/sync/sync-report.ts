@@ -44,7 +44,8 @@ export function sourceItem(source: Source): ReportItem | undefined {
   const { unknownKey } = source.secret;
   if (explanation.kind === "not-offered" && unknownKey !== undefined)
     return unknownKeyItem(sourceObject(explanation), unknownKey);
-  const state = explanation.kind === "not-offered" ? "info" : "problem";
+  const isIntended = explanation.kind === "not-offered" && source.options.clusters.length === 0;
+  const state = isIntended ? "info" : "problem";
   return { object: sourceObject(explanation), state, ...contentOf(explanation) };
 }
 
