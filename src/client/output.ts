@@ -1,8 +1,11 @@
 import { isUtf8 } from "node:buffer";
 import { dump, type DumpOptions, SCALAR_STYLE, visit } from "js-yaml";
+import { spanText } from "../domain/lifetime.ts";
 import { timestamp } from "../domain/plan/conditions.ts";
 import { printable } from "./failure.ts";
 import type { Terminal } from "./terminal.ts";
+
+export { spanText };
 
 /** Prints rows in columns that are as wide as their longest cell, separated by three spaces. */
 export function tableText(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -88,18 +91,6 @@ export function resultText(output: ResultFormat, content: unknown, text: () => s
     case undefined:
       return text();
   }
-}
-
-/** A time span as kubectl prints it: `90s`, `15m`, `5h30m`, `12d`. */
-export function spanText(seconds: number): string {
-  const whole = Math.max(0, Math.floor(seconds));
-  if (whole < 120) return `${whole}s`;
-  if (whole < 7200) return `${Math.floor(whole / 60)}m`;
-  if (whole < 172_800) {
-    const minutes = Math.floor((whole % 3600) / 60);
-    return `${Math.floor(whole / 3600)}h${minutes === 0 ? "" : `${minutes}m`}`;
-  }
-  return `${Math.floor(whole / 86_400)}d`;
 }
 
 const colors = { good: 32, bad: 31, faint: 2 } as const;

@@ -119,3 +119,15 @@ export function endedBy(
 export function createdAt({ creationTimestamp }: Created): number {
   return instantOf(creationTimestamp) ?? 0;
 }
+
+/** A time span in seconds as people say it: `90s`, `15m`, `1h`, `5h30m`, `12d`. */
+export function spanText(seconds: number): string {
+  const whole = Math.max(0, Math.floor(seconds));
+  if (whole < 120) return `${whole}s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)}m`;
+  if (whole < 172_800) {
+    const minutes = Math.floor((whole % 3600) / 60);
+    return `${Math.floor(whole / 3600)}h${minutes === 0 ? "" : `${minutes}m`}`;
+  }
+  return `${Math.floor(whole / 86_400)}d`;
+}

@@ -155,7 +155,7 @@ describe.skipIf(!inject("hasPolicies"))(
         rule: "is valid for at most a day, and reports that",
         spec: { ttl: 2 * day },
         ttl: day,
-        message: /spec.ttl of 172800 seconds exceeds the configured maximum of 86400 seconds/,
+        message: /spec.ttl of 2d exceeds the configured maximum of 24h/,
       },
     ];
     it.each(lives)("$rule", async ({ spec, ttl, message }) => {

@@ -47,33 +47,34 @@ export function keyLines(object: unknown): Described {
   const metadata = recordAt(object, "metadata");
   const spec = recordAt(object, "spec");
   const status = recordAt(object, "status");
-  const since = isTrueAt(spec, "ttlAfterLastActivity") ? "after its last use" : undefined;
   return [
     ["Display name", stringAt(spec, "displayName")],
     ["Description", stringAt(spec, "description")],
     ["User", stringAt(spec, "user")],
     ["Team", stringAt(spec, "team")],
     ["Subject", stringAt(spec, "subject")],
-    ...requestLines(object, since),
+    ...requestLines(object),
     ["Disabled", spec["disabled"] === true ? "yes" : "no"],
     ["Last used", stringAt(status, "lastActivity") ?? "never"],
     ["Key ID", stringAt(metadata, "uid")],
   ];
 }
 
-/** The lines about what was asked for and until when it is valid, of a key or a token. */
-export function requestLines(object: unknown, since = "after its creation"): Described {
+/**
+ * The lines about what was asked for and until when it is valid, of a key or a token; `unsetTtl` is
+ * the lifetime in seconds without `spec.ttl`, 0 if there is then no end.
+ */
+export function requestLines(object: unknown, unsetTtl = 0): Described {
   const metadata = recordAt(object, "metadata");
   const spec = recordAt(object, "spec");
-  const ttl = numberAt(spec, "ttl") ?? 0;
+  const end = keyEnd({ ttl: unsetTtl, ...spec }, object);
   const isScoped = parseOwnedAccessKeySpec(spec).scope !== "none";
   const scope = isScoped ? JSON.stringify(spec["scope"]) : unscopedOf(object);
   return [
     ["Requester", stringMapAt(metadata, "annotations")[annotations.requester]],
     ["Scope", scope],
-    ["Lifetime", ttl === 0 ? "no end" : `${ttl} seconds ${since}`],
     ["Created", stringAt(metadata, "creationTimestamp")],
-    ["Expires", stringAt(recordAt(object, "status"), "expiresAt") ?? "never"],
+    ["Expires", end.startsWith("ends ") ? end.slice("ends ".length) : "never"],
   ];
 }
 
@@ -81,11 +82,14 @@ export function requestLines(object: unknown, since = "after its creation"): Des
  * When a key ends, as the predicate of a sentence; `object` is undefined if it could not be read.
  */
 export function keyEnd(spec: Readonly<Record<string, unknown>>, object: unknown): string {
+  const status = recordAt(object, "status");
+  const isIdle = isTrueAt(spec, "ttlAfterLastActivity");
+  const lastUse = isIdle ? instantOf(stringAt(status, "lastActivity")) : undefined;
   return endText({
     ttl: numberAt(spec, "ttl") ?? 0,
-    isIdle: isTrueAt(spec, "ttlAfterLastActivity"),
-    startsAt: object === undefined ? 0 : lifetimeStart(parseMetadata(object)),
-    endsAt: instantOf(stringAt(recordAt(object, "status"), "expiresAt")),
+    isIdle,
+    startsAt: lastUse ?? (object === undefined ? 0 : lifetimeStart(parseMetadata(object))),
+    endsAt: instantOf(stringAt(status, "expiresAt")),
   });
 }
 

@@ -189,12 +189,12 @@ function sayState(
   { terminal }: Cli,
 ): number {
   const ready = readyOf(object);
-  terminal.say(
+  const state =
     ready === undefined
-      ? `OwnedAccessKey "${name}" is stored; its state cannot be read yet`
-      : `OwnedAccessKey "${name}": ${ready.reason}, ${ready.message}`,
-  );
-  terminal.say(`OwnedAccessKey "${name}" ${keyEnd(spec, object)}`);
+      ? "stored, and its state cannot be read yet"
+      : // The message of a key that works has its end, too.
+        `${ready.reason}${ready.status === "True" ? "" : `, ${ready.message}`}`;
+  terminal.say(`OwnedAccessKey "${name}": ${state}; it ${keyEnd(spec, object)}`);
   if (parseOwnedAccessKeySpec(spec).scope === "none")
     terminal.say(
       `OwnedAccessKey "${name}" has ${unscopedOf({ ...recordAt({ object }, "object"), spec })}`,

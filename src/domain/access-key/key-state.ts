@@ -12,6 +12,7 @@ import {
   type Lifetime,
   lifetimeOf,
   lifetimeStart,
+  spanText,
 } from "../lifetime.ts";
 import { stalled, timestamp } from "../plan/conditions.ts";
 import { type Duplicate, mostOfOneIndex } from "./duplicate-key.ts";
@@ -262,6 +263,6 @@ function endOf(lifetime: Lifetime | undefined, now: number): string {
 
 function clampOf({ config }: ResolvedKey, lifetime: Lifetime | undefined): string {
   return lifetime?.clamped === true
-    ? ` The configured maximum of ${config.maximumKeyTtl} seconds applies.`
+    ? ` The configured maximum of ${spanText(config.maximumKeyTtl)} applies.`
     : "";
 }

@@ -12,7 +12,7 @@ import {
   maximumChildExpiry,
   type WithParentKey,
 } from "../access-key/key-state.ts";
-import { clampedLifetime, createdAt, instantOf, lifetimeStart } from "../lifetime.ts";
+import { clampedLifetime, createdAt, instantOf, lifetimeStart, spanText } from "../lifetime.ts";
 import { isSystemName } from "../requester/requester.ts";
 import { tokenAudience } from "./token-audience.ts";
 
@@ -73,7 +73,8 @@ export type TokenState =
       readonly audience: string;
     };
 
-const defaultTtl = 3600;
+/** The lifetime of a token without `spec.ttl`, in seconds. */
+export const defaultTokenTtl = 3600;
 
 /**
  * The lifetime of a token: its ttl from creation, 1 h without one, at most the configured maximum
@@ -82,7 +83,7 @@ const defaultTtl = 3600;
  */
 export function tokenLifetime({ token, config, parentKey }: ObservedEndpointToken): TokenLifetime {
   const { metadata, spec, conditions } = token;
-  const requestedTtl = spec.ttl === undefined || spec.ttl <= 0 ? defaultTtl : spec.ttl;
+  const requestedTtl = spec.ttl === undefined || spec.ttl <= 0 ? defaultTokenTtl : spec.ttl;
   const { endsAt, clamped } = clampedLifetime(lifetimeStart(metadata), {
     ttl: requestedTtl,
     maximumTtl: config.maximumTokenTtl,
@@ -210,8 +211,8 @@ export function mintedConditions(
   { maximumTokenTtl }: EndpointTokenConfig,
 ): readonly ConditionUpdate[] {
   const clamped = lifetime.clamped
-    ? ` spec.ttl of ${lifetime.requestedTtl} seconds exceeds the configured maximum of ` +
-      `${maximumTokenTtl} seconds, so the maximum applies.`
+    ? ` spec.ttl of ${spanText(lifetime.requestedTtl)} exceeds the configured maximum of ` +
+      `${spanText(maximumTokenTtl)}, so the maximum applies.`
     : "";
   const withKey = lifetime.endsWithParentKey
     ? " It expires together with its parent access key."

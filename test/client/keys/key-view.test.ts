@@ -6,6 +6,12 @@ import {
   successorSpec,
 } from "../../../src/client/keys/key-view.ts";
 
+const metadata = {
+  name: "ci",
+  uid: "u",
+  resourceVersion: "1",
+  creationTimestamp: "2026-01-01T00:00:00Z",
+};
 const now = Date.parse("2026-11-23T09:30:05.123Z");
 
 test.each([
@@ -34,14 +40,25 @@ describe("the ttl with which a key ends after the overlap", () => {
 
 test("the description of a key has no key", () => {
   const lines = keyLines({
-    metadata: { name: "ci", uid: "u" },
+    metadata,
     spec: { user: "alice", key: "s3cret-key-value", ttl: 60, ttlAfterLastActivity: true },
   });
   expect(Object.fromEntries(lines)).toMatchObject({
     Scope: "no scope: all rights of alice",
     User: "alice",
-    Lifetime: "60 seconds after its last use",
-    Expires: "never",
+    Expires: "60s after its last use",
   });
   expect(JSON.stringify(lines)).not.toContain("s3cret");
+});
+
+test.each([
+  ["never", { user: "alice" }, {}],
+  ["1h after its creation", { user: "alice", ttl: 3600 }, {}],
+  [
+    "30d after its last use, at 2026-03-03T00:00:00Z",
+    { user: "alice", ttl: 2_592_000, ttlAfterLastActivity: true },
+    { lastActivity: "2026-02-01T00:00:00Z", expiresAt: "2026-03-03T00:00:00Z" },
+  ],
+])("a description says once that the key expires %s", (text, spec, status) => {
+  expect(Object.fromEntries(keyLines({ metadata, spec, status }))).toMatchObject({ Expires: text });
 });

@@ -20,7 +20,7 @@ const ready = {
   type: "Ready",
   status: "True",
   reason: "Active",
-  message: "fine",
+  message: "The key is accepted. It expires at 2026-01-01T00:00:30Z.",
   lastTransitionTime: at,
 };
 
@@ -60,7 +60,7 @@ const own = "https://cluster.example";
 const given = "https://other.example/kubernetes/management";
 
 test.each<[string, Readonly<Record<string, string>>, Installation, number, string, string]>([
-  ["the server of the context, which accepts the key", {}, { toKey: accepted }, 0, own, "fine"],
+  ["the server of the context, which accepts the key", {}, { toKey: accepted }, 0, own, "Active"],
   [
     "the published gateway where that server refuses keys",
     {},
@@ -83,7 +83,7 @@ test.each<[string, Readonly<Record<string, string>>, Installation, number, strin
     { toKey: unauthorized },
     0,
     given,
-    "fine",
+    "Active",
   ],
 ])("a new kubeconfig names %s", async (_server, flags, installation, code, server, sentence) => {
   const made = await createKey({ output: "kubeconfig", ...flags }, installation);
@@ -113,7 +113,8 @@ test.each<[string, Readonly<Record<string, string>>, string | undefined]>([
     toKey: accepted,
     ...(expiresAt === undefined ? {} : { expiresAt }),
   });
-  expect(stderr).toContain(`OwnedAccessKey "ci" ${end}\n`);
+  expect(stderr.match(/2026-01-01T00:00:30Z/g) ?? []).toHaveLength(expiresAt === undefined ? 0 : 1);
+  expect(stderr).toContain(`OwnedAccessKey "ci": Active; it ${end}\n`);
 });
 
 test("keys create says what a key without a scope may do", async () => {

@@ -59,6 +59,8 @@ describe("token describe", () => {
   const object = {
     metadata: {
       name: "job",
+      uid: "u",
+      resourceVersion: "1",
       creationTimestamp: "2026-01-01T00:00:00Z",
       annotations: {
         "management.service/requester": "bob",
@@ -83,9 +85,8 @@ describe("token describe", () => {
       "Cluster:      east\u{fffd}[2J",
       "Requester:    bob",
       'Scope:        {"clusters":[{"cluster":"east"}]}',
-      "Lifetime:     900 seconds after its creation",
       "Created:      2026-01-01T00:00:00Z",
-      "Expires:      2026-01-01T00:15:00Z",
+      "Expires:      15m after its creation, at 2026-01-01T00:15:00Z",
       "Signing key:  k1",
       "Ready:        True, Minted: ok",
       "",

@@ -181,7 +181,7 @@ describe("the conditions of a key", () => {
     [
       "says that the maximum applies",
       { spec: { ttl: 60 }, config: { maximumKeyTtl: 30 } },
-      "The key is accepted. It expires at 2026-01-01T00:00:30Z. The configured maximum of 30 seconds applies.",
+      "The key is accepted. It expires at 2026-01-01T00:00:30Z. The configured maximum of 30s applies.",
     ],
   ])("the message %s", (_rule, changes, message) => {
     const view = viewOf(changes);

@@ -538,7 +538,7 @@ describe("the status of a token", () => {
     [
       "says that the ttl was clamped",
       { token: { spec: { ttl: 90_000, limit: "none" } } },
-      "The token is valid until 2026-01-02T00:00:00Z. spec.ttl of 90000 seconds exceeds the configured maximum of 86400 seconds, so the maximum applies.",
+      "The token is valid until 2026-01-02T00:00:00Z. spec.ttl of 25h exceeds the configured maximum of 24h, so the maximum applies.",
     ],
   ])("%s", (_rule, changes, message) => {
     expect(messageOf(mintedView(changes))).toBe(message);
