@@ -72,10 +72,10 @@ and with the connected cluster:
   kubectl --context direct --token $token auth whoami           # alice at the connected cluster, past the central cluster
   kubectl --server $LATCHKEY_DIRECT_URL --certificate-authority $LATCHKEY_DIRECT_CA --token $token get configmap greeting
   echo '{"apiVersion":"management.service/v1","kind":"DirectClusterEndpointToken","metadata":{"name":"slim"},
-    "spec":{"scope":{"rules":[{"verbs":["get"],"resources":[{"group":"","resources":["configmaps"]}]}]}}}' | kubectl --context alice create -f -
+    "spec":{"scope":{"projects":[{"project":"web"}]}}}' | kubectl --context alice create -f -
   kubectl wait directclusterendpointtoken slim --for=condition=Ready
   narrow=$(kubectl --context alice get directclusterendpointtoken slim -o jsonpath={.status.token})
-  kubectl --context direct --token $narrow get configmap greeting   # within the scope, and alice may
+  kubectl --context direct --token $narrow -n web-edge get configmaps   # within the scope, and alice may
   kubectl --context direct --token $narrow get configmaps       # Forbidden: alice may, and the scope does not cover it
   kubectl latchkey kubeconfig connected --context=alice --output-file=connected.yaml
   kubectl --kubeconfig connected.yaml get configmaps            # as alice, with direct tokens that the client gets

@@ -1,12 +1,12 @@
 import { resources } from "../../api/resources.ts";
-import type { Scope, ScopeLimit } from "../../api/scope.ts";
+import { type Scope, type ScopeLimit, serviceCLI } from "../../api/scope.ts";
 import { isAlwaysAllowed } from "./always-allowed.ts";
 import { type Protection, protectionOf } from "./derived-credentials.ts";
 import type { Dimension, EntryKind } from "./dimension.ts";
 import { entryKinds } from "./entry-kinds.ts";
 import { qualifiedResource } from "./patterns.ts";
 import { ruleKind } from "./rule-kind.ts";
-import type { ScopeContext } from "./scope-roles.ts";
+import { haveRoles, type ScopeContext } from "./scope-roles.ts";
 import type { ResourceRequest, ScopedRequest } from "./scoped-request.ts";
 
 /**
@@ -124,22 +124,18 @@ function denialOf(scope: Scope, { request, protection, context }: AskedRequest):
 }
 
 /** What to set for a list that tools begin with, although they need one namespace only. */
-function adviceOf({
-  group,
-  resource,
-  verb,
-  name,
-  namespace,
-  resourceScope,
-}: ResourceRequest): string {
+function adviceOf(request: ResourceRequest): string {
+  const { group, resource, verb, name, namespace, resourceScope } = request;
   if (namespace !== "" || name !== "" || (verb !== "list" && verb !== "watch")) return "";
+  const orRole = haveRoles(request) ? ", or add a role to the scope that allows it" : "";
   if (group === "" && resource === resources.namespaces.plural)
     return (
-      "; set the namespace in the tool or in its kubeconfig, or add this rule to the scope: " +
-      '{verbs: [list, watch], resources: [{group: "", resources: [namespaces]}]}'
+      "; set the namespace in the tool or in its kubeconfig" +
+      orRole +
+      (orRole && `, such as ${serviceCLI}`)
     );
   return resourceScope === "Namespaced"
-    ? "; set one namespace in the tool or in its kubeconfig, or add a rule without namespaces"
+    ? `; set one namespace in the tool or in its kubeconfig${orRole}`
     : "";
 }
 

@@ -1,4 +1,3 @@
-import { load } from "js-yaml";
 import { describe, expect, test } from "vitest";
 import type { ScopedRequest } from "../../../src/domain/scope/scoped-request.ts";
 import { allows } from "../../../src/domain/scope/allows.ts";
@@ -366,7 +365,7 @@ test.each(
   cellsOf(`
     get pods/log p in ns | get pods/log p in namespace ns: no entry of the scope covers it
     list deployments.apps
-      | list deployments.apps: no entry of the scope covers it; set one namespace in the tool or in its kubeconfig, or add a rule without namespaces
+      | list deployments.apps: no entry of the scope covers it; set one namespace in the tool or in its kubeconfig, or add a role to the scope that allows it
     get /metrics | get /metrics: no entry of the scope covers it
     get things p in ns resourceScope=Unknown
       | get things p in namespace ns: the API server does not serve this resource
@@ -389,15 +388,22 @@ test.each(
 
 describe("a key limited to a namespace", () => {
   const limited = { rules: [{ namespaces: ["web"] }] };
-  test.each(["list", "watch"])("may not %s namespaces, and its refusal has the rule", (verb) => {
+  test.each(["list", "watch"])("may not %s namespaces, and its refusal has the role", (verb) => {
     const request = requestOf(`${verb} namespaces`);
     const verdict = allows(parseScopeLimit(limited), request, context);
     const reason = verdict.kind === "denied" ? verdict.reason : "";
     expect(reason).toContain("; set the namespace in the tool or in its kubeconfig, or add");
-    const rule = load(/\{verbs.*\}$/.exec(reason)?.[0] ?? "");
-    const wider = { rules: [...limited.rules, rule] };
-    expect(allows(parseScopeLimit(wider), request, context)).toEqual({ kind: "allowed" });
-    expect(allows(parseScopeLimit(wider), requestOf("list pods"), context).kind).toBe("denied");
+    const role = /such as (\w+)$/.exec(reason)?.[1];
+    const wider = parseScopeLimit({ ...limited, roles: [{ role }] });
+    expect(allows(wider, request, context)).toEqual({ kind: "allowed" });
+    expect(allows(wider, requestOf("list pods"), context).kind).toBe("denied");
+  });
+
+  test("reads of no role in a connected cluster, where roles are about projects", () => {
+    const away = requestOf("list namespaces target=Cluster cluster=east");
+    expect(allows(parseScopeLimit(limited), away, context)).toMatchObject({
+      reason: expect.stringMatching(/; set the namespace in the tool or in its kubeconfig$/),
+    });
   });
 
   test("may not list pods of all namespaces, and may with a rule without namespaces", () => {
