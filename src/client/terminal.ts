@@ -19,7 +19,9 @@ export interface Terminal {
   readonly hasColors: boolean;
   /** Reads the standard input to its end. */
   readonly readInput: () => Promise<Buffer>;
-  /** Asks for a line on the terminal without an echo. */
+  /** Asks for a line on the terminal. */
+  readonly ask: (prompt: string) => Promise<string>;
+  /** The same without an echo. */
   readonly askSecret: (prompt: string) => Promise<string>;
 }
 
@@ -56,7 +58,8 @@ export function systemTerminal(
     isError: stderr.isTTY === true,
     hasColors: stdout.isTTY === true && (env["NO_COLOR"] ?? "") === "",
     readInput: () => readWhole(stdin),
-    askSecret: (prompt) => askSecret(prompt, { stdin, stderr }),
+    ask: (prompt) => ask(prompt, { stdin, stderr, hasEcho: true }),
+    askSecret: (prompt) => ask(prompt, { stdin, stderr, hasEcho: false }),
   };
 }
 
@@ -74,15 +77,22 @@ export async function readWhole(input: AsyncIterable<string | Uint8Array>): Prom
   return Buffer.concat(chunks);
 }
 
-/** Reads a line of a terminal in raw mode, which has no echo. */
-export function askSecret(
-  prompt: string,
-  { stdin, stderr }: { stdin: NodeJS.ReadableStream; stderr: { write(text: string): unknown } },
-): Promise<string> {
+/** The streams of a terminal that asks. */
+interface AskingTerminal {
+  readonly stdin: NodeJS.ReadableStream;
+  readonly stderr: NodeJS.WritableStream;
+  /** Without it, what is typed is not shown. */
+  readonly hasEcho: boolean;
+}
+
+/** Reads a line of a terminal in raw mode; empty if the input ends before. */
+export function ask(prompt: string, { stdin, stderr, hasEcho }: AskingTerminal): Promise<string> {
   // readline writes its echo to the output that it is given: to none.
-  const lines = createInterface({ input: stdin, terminal: true });
+  const echo = hasEcho ? { output: stderr, prompt } : {};
+  const lines = createInterface({ input: stdin, terminal: true, ...echo });
   // Not before the terminal is in raw mode: what is pasted at once would be shown.
-  stderr.write(prompt);
+  if (hasEcho) lines.prompt();
+  else stderr.write(prompt);
   return new Promise((resolve) => {
     let answer = "";
     lines.once("line", (line) => {
@@ -94,7 +104,7 @@ export function askSecret(
       process.exit(130);
     });
     lines.once("close", () => {
-      stderr.write("\n");
+      if (!hasEcho) stderr.write("\n");
       resolve(answer);
     });
   });

@@ -58,6 +58,7 @@ export async function runInMemory(
     hasColors: false,
     ...streams,
     readInput: async () => Buffer.from(input),
+    ask: async () => input.toString(),
     askSecret: async () => input.toString(),
   };
   const cli = {

@@ -1,7 +1,8 @@
 import { EventEmitter } from "node:events";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { askSecret, readWhole, stopSignal } from "../../src/client/terminal.ts";
+import { ask, readWhole, stopSignal } from "../../src/client/terminal.ts";
+import { settled } from "../support/test-clock.ts";
 
 async function* chunks(text: string, count: number) {
   for (let left = count; left > 0; left -= 1) yield text;
@@ -41,18 +42,44 @@ test.each(["error", "close"])("the %s of the standard output ends the command", 
   expect(signal.aborted).toBe(true);
 });
 
-test("a secret is asked for once the terminal has no echo", async () => {
+/** A terminal whose user types a line, and in which order what happens to it. */
+function askingTerminal() {
   const order: string[] = [];
   const stdin = Object.assign(new PassThrough(), {
     isTTY: true,
     setRawMode(isRaw: boolean) {
-      order.push(isRaw ? "no echo" : "echo");
+      order.push(isRaw ? "raw" : "cooked");
       return stdin;
     },
   });
-  const write = (text: string) => order.push(text);
-  const answer = askSecret("Key: ", { stdin, stderr: { write } });
-  stdin.write("s3cr3t\n");
+  const stderr = new PassThrough();
+  stderr.on("data", (text) => order.push(String(text)));
+  return { order, stdin, stderr };
+}
+
+test("a secret is asked for once the terminal has no echo", async () => {
+  const { order, ...streams } = askingTerminal();
+  const answer = ask("Key: ", { ...streams, hasEcho: false });
+  streams.stdin.write("s3cr3t\n");
   expect(await answer).toBe("s3cr3t");
-  expect(order).toEqual(["no echo", "Key: ", "echo", "\n"]);
+  await settled();
+  expect(order).toEqual(["raw", "Key: ", "cooked", "\n"]);
+});
+
+test("the answer to a question is shown while it is typed", async () => {
+  const { order, ...streams } = askingTerminal();
+  const answer = ask("Sure? ", { ...streams, hasEcho: true });
+  streams.stdin.write("yes\n");
+  expect(await answer).toBe("yes");
+  await settled();
+  expect(order[0]).toBe("raw");
+  expect(order.join("")).toContain("Sure? ");
+  expect(order.join("")).toContain("yes");
+});
+
+test("the end of the input is no answer", async () => {
+  const { order: _, ...streams } = askingTerminal();
+  const answer = ask("Sure? ", { ...streams, hasEcho: true });
+  streams.stdin.end();
+  expect(await answer).toBe("");
 });

@@ -128,6 +128,7 @@ export async function runInProcess(
     isError: false,
     hasColors: false,
     readInput: async () => Buffer.from(input),
+    ask: async () => "",
     askSecret: async () => "",
   };
   const deps = {

@@ -27,6 +27,7 @@ async function edited(editor: string): Promise<readonly string[]> {
       isError: false,
       hasColors: false,
       readInput: async () => Buffer.of(),
+      ask: async () => "",
       askSecret: async () => "",
     },
     clock: new TestClock(),
@@ -74,6 +75,7 @@ test("an editor that makes a mistake for ever is stopped", async () => {
     say: (sentence: string) => void said.push(sentence),
     rows: () => Infinity,
     readInput: async () => Buffer.of(),
+    ask: async () => "",
     askSecret: async () => "",
   };
   const cluster = fakeCluster({ objects: { sharedsecrets: [{ metadata, spec: { data: {} } }] } });
