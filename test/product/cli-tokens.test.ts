@@ -90,13 +90,29 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey token and kubecon
     await eventually(areGone, { what: "the tokens to go" });
   });
 
+  it("delete --requester deletes the tokens of a user for one cluster", async () => {
+    const [east, west] = [unique("east"), unique("west")];
+    const asBob = { user: "bob" };
+    await runCli(["token", "create", east, `--for-cluster=${east}`], asBob);
+    await runCli(["token", "create", west, `--for-cluster=${west}`], asBob);
+    const args = ["token", "delete", "--requester=bob", `--cluster=${east}`];
+    const deleted = await runCli(args);
+    expect([deleted.code, deleted.stderr]).toEqual([
+      0,
+      expect.stringContaining(`DirectClusterEndpointToken "${east}" is deleted`),
+    ]);
+    const path = "/apis/management.service/v1/directclusterendpointtokens";
+    expect((await api.find(`${path}/${east}`)).code).toBe(404);
+    expect((await api.find(`${path}/${west}`)).code).toBe(200);
+  });
+
   it("create prints a token that one cluster accepts, which has no scope", async () => {
     const args = ["token", "create", unique("token"), "--for-cluster=east"];
     const { code, stdout, stderr } = await runCli(args, { user: "bob" });
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr: expect.stringMatching(
-        /^kubectl latchkey: DirectClusterEndpointToken "token-\w+" ends 60m after its creation, at \S+Z\n$/,
+        /^kubectl latchkey: DirectClusterEndpointToken "token-\w+" ends 1h after its creation, at \S+Z\n$/,
       ),
     });
     const claims = recordAt({ claims: claimsOf(stdout) }, "claims");
@@ -125,7 +141,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey token and kubecon
   it("--exec-credential makes another token once its own was deleted", async () => {
     const create = () => claimsWith("--ttl=4h", "--for-cluster=east");
     const name = stringAt(recordAt(await create(), "management.service"), "name") ?? "";
-    expect(name).toMatch(/^cli-\w{5}$/);
+    expect(name).toMatch(/^bob-\w{5}$/);
     const path = "/apis/management.service/v1/directclusterendpointtokens";
     await api.delete(`${path}/${name}`);
     await eventually(async () => (await api.find(`${path}/${name}`)).code === 404, {

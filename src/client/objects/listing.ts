@@ -5,6 +5,7 @@ import { shortened } from "../../domain/report-object.ts";
 import { isKubeError } from "../../kube/client/kube-error.ts";
 import { canExist, collectionPath, objectPath, withQuery } from "../../kube/client/paths.ts";
 import { type Cluster, readPages } from "../connection/cluster.ts";
+import { type Readable, readWith } from "../missing-right.ts";
 
 /** Objects as the API server prints them: a row of cells for each. */
 export interface PrintedObjects {
@@ -76,6 +77,22 @@ export function readableByName(
   refs: readonly ObjectRef[],
 ): Promise<readonly unknown[]> {
   return readEach(refs, (ref) => get(resource, ref));
+}
+
+/** All objects of a cluster-scoped kind; those that roles name, if the user may not list them. */
+export async function readAllOrNamed(
+  cluster: Pick<Cluster, "list" | "get" | "review">,
+  resource: Resource,
+): Promise<Readable<readonly unknown[]>> {
+  const listed = await readWith(
+    { verb: "list", resource },
+    () => cluster.list(resource),
+    undefined,
+  );
+  if (listed.found !== undefined) return { found: listed.found, missing: [] };
+  const { names } = await readableNames(cluster, resource, "default");
+  const refs = names.map((name) => ({ name }));
+  return { found: await readableByName(cluster, resource, refs), missing: listed.missing };
 }
 
 /** Concurrent requests of one command. */

@@ -8,7 +8,7 @@ import {
   systemNamespace,
 } from "../connection/connection-options.ts";
 import { scopeOptions } from "../keys/scope-options.ts";
-import { serverUrl, someText, switchOption, tokenName } from "../option-values.ts";
+import { serverUrl, someText, subjectName, switchOption, tokenName } from "../option-values.ts";
 
 /** The lifetime and the scope of a token. */
 const tokenOptions = {
@@ -43,7 +43,9 @@ export const tokenCommands = {
     arguments: [
       {
         name: "NAME",
-        help: "name of the new DirectClusterEndpointToken; generated if unset",
+        help:
+          "name of the new DirectClusterEndpointToken; " +
+          "if unset, it begins with yours and is random behind that",
         optional: true,
         read: tokenName,
       },
@@ -99,11 +101,32 @@ export const tokenCommands = {
   tokenDelete: {
     name: "token delete",
     brief: "Delete direct tokens, which revokes them at direct endpoints and authorizers",
-    details: ["Another kube-apiserver of a connected cluster accepts a token until its end."],
-    arguments: [{ ...token, many: true }],
-    options: dryRun,
+    details: [
+      "Another kube-apiserver of a connected cluster accepts a token until its end.",
+      "--requester needs the right list; without it, it finds only your own tokens.",
+    ],
+    arguments: [{ ...token, many: true, optional: true }],
+    options: {
+      requester: {
+        value: "<name>",
+        help: "delete the tokens that this user requested, instead of NAME",
+        parse: subjectName,
+      },
+      cluster: {
+        value: "<name>",
+        help:
+          "with --requester: only tokens for this cluster, or <project>/<name> of a virtual " +
+          "cluster; those that every cluster accepts stay",
+        completes: "clusters",
+        parse: clusterName,
+      },
+      ...dryRun,
+    },
     connects: true,
-    examples: ["kubectl latchkey token delete job"],
+    examples: [
+      "kubectl latchkey token delete job",
+      "kubectl latchkey token delete --requester=alice --cluster=east",
+    ],
   },
   kubeconfig: {
     name: "kubeconfig",

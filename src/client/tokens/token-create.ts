@@ -6,8 +6,10 @@ import { requesterAnnotationsOf } from "../../api/requester.ts";
 import { resources } from "../../api/resources.ts";
 import { instantOf, lifetimeStart } from "../../domain/lifetime.ts";
 import { timestamp } from "../../domain/plan/conditions.ts";
+import { requesterLabel } from "../../domain/requester/requester.ts";
 import { isKubeError } from "../../kube/client/kube-error.ts";
 import type { Action, Cli, ConnectedCli, Flags } from "../cli.ts";
+import type { Cluster } from "../connection/cluster.ts";
 import { Failure, sentenceOf } from "../failure.ts";
 import { scopeOf } from "../keys/scope-options.ts";
 import { endText, jsonText, printValue } from "../output.ts";
@@ -31,13 +33,16 @@ export const createToken: Action<"tokenCreate"> = async ({ flags, args: [name] }
     printValue(jsonText(execCredentialOf(minted, env["KUBERNETES_EXEC_INFO"])), terminal);
     return;
   }
-  const minted = await newToken(name === undefined ? generated : { name }, deps);
+  const minted = await newToken(name === undefined ? await generated(cluster) : { name }, deps);
   printValue(`${minted.token}\n`, terminal);
   terminal.say(`DirectClusterEndpointToken "${minted.name}" ${tokenEnd(flags.ttl, minted)}`);
 };
 
-/** Names that the API server makes, which no other user can know before. */
-const generated = { generateName: "cli-" };
+/** Names that begin with the user's; the API server adds what no other user can know before. */
+async function generated({ review }: Pick<Cluster, "review">) {
+  const { userInfo } = await review(resources.selfReviews, {});
+  return { generateName: `${requesterLabel(stringAt(userInfo, "username") ?? "")}-` };
+}
 
 function tokenEnd(ttl: number, { startsAt, expiresAt }: MintedToken): string {
   const start = instantOf(startsAt) ?? 0;
@@ -87,7 +92,7 @@ async function reusedToken(deps: TokenRequest): Promise<MintedToken> {
   try {
     if (kept !== undefined && isHalfLeft(kept, cli.clock.now()) && (await isStored(kept, deps)))
       return kept;
-    const minted = await newToken(generated, deps);
+    const minted = await newToken(await generated(cluster), deps);
     keep(minted, file, cli);
     return minted;
   } catch (error) {

@@ -50,3 +50,16 @@ export function lastInstalledAt(
   const known = instants.filter((instant) => instant !== undefined);
   return known.length < instants.length ? undefined : Math.max(...known);
 }
+
+const longestNamePart = 20;
+
+/**
+ * The begin of the names that are generated for what a user requests: a DNS label (RFC 1123) of at
+ * most 20 characters, from the username without what says where it comes from. `cli` for a name
+ * without any letter or digit of a label.
+ */
+export function requesterLabel(username: string): string {
+  const own = username.slice(username.lastIndexOf("#") + 1).replace("system:serviceaccount:", "");
+  const label = (own.toLowerCase().match(/[a-z0-9]+/g) ?? []).join("-").slice(0, longestNamePart);
+  return label.replace(/-$/, "") || "cli";
+}

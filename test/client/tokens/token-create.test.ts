@@ -88,11 +88,11 @@ async function create(
 
 test("the exec plugin keeps a token with a random name, which its user alone can read", async () => {
   const first = await create();
-  expect(first).toMatchObject({ code: 0, stderr: "", token: "eyJ-cli-0" });
-  expect(central.names).toEqual(["cli-"]);
+  expect(first).toMatchObject({ code: 0, stderr: "", token: "eyJ-alice-0" });
+  expect(central.names).toEqual(["alice-"]);
   expect(statSync(join(cache, "kubectl-latchkey")).mode & 0o777).toBe(0o700);
   expect(statSync(file()).mode & 0o777).toBe(0o600);
-  expect(readFileSync(file(), "utf8")).toContain("eyJ-cli-0");
+  expect(readFileSync(file(), "utf8")).toContain("eyJ-alice-0");
   expect(await create()).toEqual(first);
   expect(central.names).toHaveLength(1);
 });
@@ -113,10 +113,10 @@ test("it takes no token that was made with another access key of the same user",
     central.keyId = keyId;
     return (await create()).token;
   };
-  expect(await made("wide")).toBe("eyJ-cli-0");
-  expect(await made("wide")).toBe("eyJ-cli-0");
-  expect(await made("narrow")).toBe("eyJ-cli-1");
-  expect(await made(undefined)).toBe("eyJ-cli-2");
+  expect(await made("wide")).toBe("eyJ-alice-0");
+  expect(await made("wide")).toBe("eyJ-alice-0");
+  expect(await made("narrow")).toBe("eyJ-alice-1");
+  expect(await made(undefined)).toBe("eyJ-alice-2");
 });
 
 test.each<[string, () => void]>([
@@ -130,14 +130,14 @@ test.each<[string, () => void]>([
   if (what.includes("deleted")) central.stored.clear();
   if (what.includes("credentials")) central.user = "bob";
   if (what.includes("read the file")) chmodSync(file(), 0o640);
-  expect((await create()).token).toBe("eyJ-cli-1");
+  expect((await create()).token).toBe(`eyJ-${central.user}-1`);
 });
 
 test("it takes the kept token while the API server does not answer", async () => {
   central.madeAt = -0.6;
   await create();
   central.isDown = true;
-  expect(await create()).toMatchObject({ code: 0, token: "eyJ-cli-0" });
+  expect(await create()).toMatchObject({ code: 0, token: "eyJ-alice-0" });
   expect(await create({ "exec-credential": "", ttl: "3h" })).toMatchObject({ code: 1, stdout: "" });
 });
 
@@ -146,18 +146,18 @@ test("without a directory for it, it says so and prints the token", async () => 
   const { code, stderr, token } = await create();
   chmodSync(cache, 0o700);
   const isRoot = process.getuid?.() === 0;
-  expect([code, token]).toEqual([0, "eyJ-cli-0"]);
+  expect([code, token]).toEqual([0, "eyJ-alice-0"]);
   expect(stderr).toContain(isRoot ? "" : "the cache of direct tokens: ");
 });
 
 test.each<[string, Readonly<Record<string, string>>, readonly string[], string]>([
-  ["a generated name", {}, [], '"cli-0" ends 60m after its creation, at 2026-01-01T01:00:00Z\n'],
-  ["its own name", {}, ["mine"], '"mine" ends 60m after'],
+  ["a generated name", {}, [], '"alice-0" ends 1h after its creation, at 2026-01-01T01:00:00Z\n'],
+  ["its own name", {}, ["mine"], '"mine" ends 1h after'],
   [
     "a lifetime that was cut",
     { ttl: "3d" },
     [],
-    '"cli-0" ends 24h after its creation, at 2026-01-02T00:00:00Z; its lifetime of 3d was cut\n',
+    '"alice-0" ends 24h after its creation, at 2026-01-02T00:00:00Z; its lifetime of 3d was cut\n',
   ],
 ])("token create says name and end: %s", async (_what, flags, args, sentence) => {
   const { stdout, stderr } = await create(flags, args);

@@ -3,6 +3,7 @@ import { annotations } from "../../../src/api/names.ts";
 import {
   lastInstalledAt,
   isSystemName,
+  requesterLabel,
   requesterOf,
 } from "../../../src/domain/requester/requester.ts";
 import { born, observedMetadata } from "../../support/observed-objects.ts";
@@ -75,4 +76,20 @@ describe("the installation of the requester policies", () => {
       lastInstalledAt(all.map((policy, index) => (index === missing ? undefined : policy))),
     ).toBeUndefined();
   });
+});
+
+test.each([
+  ["alice", "alice"],
+  ["Alice.Smith@Example.com", "alice-smith-example"],
+  ["oidc:bob", "oidc-bob"],
+  ["https://issuer.example.com/realms/x#bob", "bob"],
+  ["system:serviceaccount:web:ci", "web-ci"],
+  ["--a--", "a"],
+  ["x".repeat(300), "x".repeat(20)],
+  ["\u00e9\u00e8 \u001b[2J", "2j"],
+  ["\u00fc", "cli"],
+  ["", "cli"],
+])("the names of what %j requests begin with %s", (username, label) => {
+  expect(requesterLabel(username)).toBe(label);
+  expect(label).toMatch(/^[a-z0-9](?:[-a-z0-9]{0,18}[a-z0-9])?$/);
 });
