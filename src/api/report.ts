@@ -100,7 +100,8 @@ export const reportStates = {
   info: "The item is neither right nor wrong.",
   create: "The controller creates the object.",
   replace: "The controller replaces the object.",
-  delete: "The controller deletes the object.",
+  delete: "The object is deleted: by the controller, or by `revoke`.",
+  disable: "The command disables the access key.",
   empty: "The controller removes the data that it filled in.",
   release: "The object stays as it is, and the controller no longer keeps it current.",
 } as const;
@@ -120,6 +121,7 @@ export const reportStatesOf = {
   status: verdicts,
   check: verdicts,
   "cluster list": verdicts,
+  revoke: ["disable", "delete", "ok", "unknown", "info"],
   plan: ["create", "replace", "delete", "empty", "release", "problem", "unknown", "info"],
 } as const satisfies Readonly<Record<string, readonly ReportState[]>>;
 
@@ -179,6 +181,12 @@ export const reportReasons = {
   NotChecked: "The API server cannot check the object, because its namespace does not exist yet.",
   DataKept: "The SharedSecret keeps data keys that its files leave out.",
   NotPlanned: "Sync does not depend on the object of a file.",
+  ActsAsUser: "The access key acts as the user.",
+  RequestedByUser: "The user requested the access key or token.",
+  ActsAsTeam: "The access key or token acts as a team of the user.",
+  MadeWithKey: "The access key or token was made with a key that ends.",
+  MayRequest: "The binding lets the user make access keys or tokens, or enable keys.",
+  GroupsAssumed: "The groups of the user are those that its access keys and tokens record.",
   Supported: "The version of the API server is supported.",
   NotSupported: "The version of the API server is not supported.",
   Found: "The object of the installation exists.",

@@ -24,6 +24,7 @@ const actions: Actions = {
   keysDelete: async () => (await import("./keys/keys.ts")).deleteKeys,
   keysRotate: async () => (await import("./keys/rotate-key.ts")).rotateKey,
   keysTakeOver: async () => (await import("./keys/keys.ts")).takeOverKey,
+  revoke: async () => (await import("./keys/revoke.ts")).revoke,
   keysDigest: async () => (await import("./keys/keys.ts")).printDigest,
   keysTest: async () => (await import("./keys/keys.ts")).testKey,
   tokenCreate: async () => (await import("./tokens/token-create.ts")).createToken,

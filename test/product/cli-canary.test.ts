@@ -98,7 +98,10 @@ describe.skipIf(inject("cli") === undefined)("the client shows no secret", () =>
     keysSet: [{ args: ["keys", "set", key, "--display-name=Key of bob"] }],
     keysDisable: [{ args: ["keys", "disable", key] }],
     keysEnable: [{ args: ["keys", "enable", key] }],
-    keysRotate: [{ args: ["keys", "rotate", key], options: bob, prints: true }],
+    keysRotate: [
+      { args: ["keys", "rotate", key, "-o", "manifest", `--key-file=${join(kept, "next")}`] },
+      { args: ["keys", "rotate", key], options: bob, prints: true },
+    ],
     keysTakeOver: [{ args: ["keys", "take-over", key], prints: true }],
     keysDigest: [
       { args: ["keys", "digest", "--user=alice"], options: { input: second } },
@@ -115,6 +118,10 @@ describe.skipIf(inject("cli") === undefined)("the client shows no secret", () =>
       },
       { args: ["keys", "test"], options: { input: second }, code: 1 },
       { args: ["keys", "test"], options: { input: `${second} spaced` }, code: 2 },
+    ],
+    revoke: [
+      { args: ["revoke", "--user=bob", "--dry-run=server"] },
+      { args: ["revoke", "--user=bob", "--dry-run=server", "-o", "json"] },
     ],
     keysDelete: [{ args: ["keys", "delete", key, other] }],
     tokenCreate: [

@@ -96,6 +96,11 @@ const rows: { readonly [Name in keyof typeof commands]: readonly Row[] } = {
     // Its path would be that of all keys.
     [`${adminKey} /`, forAll(2)],
   ],
+  revoke: [
+    ["--user=nobody --yes --dry-run=server", noneBut(0)],
+    ["--user=nobody", forAll(2)],
+    ["--yes", forAll(2)],
+  ],
   keysDigest: [["", forAll(2)]],
   keysTest: [["", forAll(1)]],
   tokenCreate: [
@@ -107,6 +112,9 @@ const rows: { readonly [Name in keyof typeof commands]: readonly Row[] } = {
   tokenDelete: [
     ["nothing", noneBut(4)],
     ["job /", forAll(2)],
+    ["", forAll(2)],
+    ["job --requester=bob", forAll(2)],
+    ["--requester=nobody", noneBut(0)],
   ],
   clusterConnect: [
     ["NEW --ttl=1h", noneBut(0)],

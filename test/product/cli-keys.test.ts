@@ -55,7 +55,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
     const made = await runCli(args, { user: "bob" });
     expect(made).toMatchObject({ code: 0, stdout: "" });
     expect(made.stderr).toContain(`OwnedAccessKey "${name}": Active`);
-    expect(made.stderr).toMatch(/ ends 60m after its creation, at \S+Z$/m);
+    expect(made.stderr).toMatch(/ ends 1h after its creation, at \S+Z$/m);
     const key = readFileSync(file, "utf8");
     expect(key).toMatch(/^lk_\w+\n$/);
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -381,6 +381,72 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
       0,
       expect.stringContaining(`run: kubectl latchkey keys delete ${name}`),
     ]);
+  });
+
+  it("create makes a key for one namespace, whose labels say which space it is", async () => {
+    const [space, project, name] = [unique("space"), unique("project"), unique("key")];
+    const path = `/api/v1/namespaces`;
+    await api.create(path, { apiVersion: "v1", kind: "Namespace", metadata: { name: space } });
+    const args = ["keys", "create", name, "--user=alice", `--for-namespace=${space}`];
+    const { code, stderr } = await runCli(args);
+    expect(code).toBe(1);
+    for (const [, label = ""] of stderr.matchAll(/kubectl label namespace \S+ (\S+=[-\w]+)/g)) {
+      const [key = "", value = ""] = label.split("=");
+      const labels = { [key]: value === "PROJECT" ? project : value };
+      await api.merge(`${path}/${space}`, { metadata: { labels } });
+    }
+    expect((await runCli(args)).code).toBe(0);
+    expect(await stored(name)).toMatchObject({ scope: { spaces: [{ project, space }] } });
+  });
+
+  it("a manifest of rotate is a key that works, beside the old one", async () => {
+    const name = unique("git");
+    await runCli(["keys", "create", name, "--user=alice"]);
+    const before = await stored(name);
+    const file = join(directory, name);
+    const rotated = await runCli(["keys", "rotate", name, "-o", "manifest", `--key-file=${file}`]);
+    expect(rotated).toMatchObject({ code: 0, stderr: "" });
+    expect(await stored(name)).toEqual(before);
+    const manifest: unknown = load(rotated.stdout);
+    const successor = String(recordAt(recordAt({ manifest }, "manifest"), "metadata")["name"]);
+    const collection = "/apis/management.service/v1/ownedaccesskeys";
+    expect((await api.find(`${collection}/${successor}`)).code).toBe(404);
+    await api.create(collection, recordAt({ manifest }, "manifest"));
+    const input = readFileSync(file, "utf8");
+    const works = async () => (await runCli(["keys", "test"], { input })).code === 0;
+    await eventually(works, { what: "the successor to work" });
+  });
+
+  it("revoke ends what a user has, twice the same, and names the binding for more", async () => {
+    const [user, team, own, others, shared] = ["mallory", "team", "own", "ci", "shared"].map(
+      unique,
+    );
+    await bind({ kind: "User", name: user ?? "" }, "latchkey-requester");
+    const asUser = (...args: readonly string[]) =>
+      runCli([...args, `--as=${user}`, `--as-group=${team}`]);
+    await asUser("keys", "create", own ?? "", `--user=${user}`);
+    const token = await asUser("token", "create", "--for-cluster=east");
+    const [, tokenName = ""] = /"(\S+)" ends/.exec(token.stderr) ?? [];
+    expect(tokenName).toMatch(/^mallory-[-\w]+-\w{5}$/);
+    await runCli(["keys", "create", others ?? "", `--user=${user}`]);
+    await runCli(["keys", "create", shared ?? "", `--team=${team}`]);
+    const revoke = (...flags: readonly string[]) => runCli(["revoke", `--user=${user}`, ...flags]);
+    expect(await revoke()).toMatchObject({ code: 2, stdout: "" });
+    const tried = await revoke("--dry-run=server");
+    expect([tried.code, (await stored(own ?? ""))["disabled"]]).toEqual([0, undefined]);
+    const { code, stdout } = await revoke("--yes");
+    expect(code).toBe(0);
+    for (const name of [own, others])
+      expect(stdout).toMatch(new RegExp(`^disable +OwnedAccessKey "${name}" `, "m"));
+    expect(stdout).toMatch(new RegExp(`^info +OwnedAccessKey "${shared}" .* team "${team}"`, "m"));
+    expect(stdout).toMatch(/^info +ClusterRoleBinding .* create ownedaccesskeys, create direct/m);
+    expect(await stored(own ?? "")).toMatchObject({ disabled: true });
+    expect(await stored(others ?? "")).toMatchObject({ disabled: true });
+    expect(await stored(shared ?? "")).not.toHaveProperty("disabled");
+    const path = `/apis/management.service/v1/directclusterendpointtokens/${tokenName}`;
+    expect((await api.find(path)).code).toBe(404);
+    const again = await revoke("--yes");
+    expect([again.code, again.stderr]).toEqual([0, expect.stringContaining("is left to revoke")]);
   });
 
   it("take-over makes the object that of the administrator", async () => {

@@ -115,6 +115,14 @@ export const newKeyOutput = {
   }),
 } as const satisfies CommandOptions;
 
+/** The output of a successor, which may be only printed. */
+export const rotatedKeyOutput = {
+  output: choiceOption([...newKeyFormats, "manifest"], {
+    alias: "o",
+    help: `${newKeyOutput.output.help}; manifest is the successor alone, for Git`,
+  }),
+} as const satisfies CommandOptions;
+
 /** The namespace of Latchkey itself. */
 export const systemNamespace = {
   latchkeyNamespace: {

@@ -1,15 +1,19 @@
-import { duration } from "../../runtime/config-values.ts";
+import { keyOptions } from "../../authn/key-options.ts";
+import { duration, namespaceName } from "../../runtime/config-values.ts";
 import type { Command } from "../../cli/command.ts";
 import {
   dryRun,
   newKeyOutput,
   objectOutput,
   resultOutput,
+  rotatedKeyOutput,
   systemNamespace,
 } from "../connection/connection-options.ts";
 import { textOptions } from "../objects/text-options.ts";
 import { scopeOptions } from "./scope-options.ts";
 import { accessKeyName, someText, subjectName, switchOption } from "../option-values.ts";
+
+const { userPrefix, teamPrefix } = keyOptions;
 
 const keyName = {
   name: "NAME",
@@ -80,19 +84,28 @@ export const keyCommands = {
       ttl: {
         value: "<duration>",
         help:
-          "lifetime, such as 30d, in seconds without a unit; " +
-          "without it the key does not expire",
+          "lifetime, such as 30d, in seconds without a unit; it counts from the creation, and " +
+          "nothing renews it; without it the key does not expire",
         parse: duration({ unit: 1, least: 1 }),
       },
       idle: switchOption({ help: "count --ttl from the last use of the key" }),
       displayName: { value: "<text>", help: "name for people", parse: someText },
       description: { value: "<text>", help: "what the key is for", parse: someText },
       ...scopeOptions,
+      forNamespace: {
+        many: true,
+        value: "<name>",
+        help:
+          "namespace in the scope, as its labels name it: the space of a project; " +
+          "repeat it for several",
+        completes: "namespaces",
+        parse: namespaceName,
+      },
       ...newKeyOptions,
     },
     connects: true,
     examples: [
-      "kubectl latchkey keys create ci --ttl=30d --project=web --output-file=ci.key",
+      "kubectl latchkey keys create ci --ttl=30d --for-namespace=web-dev --output-file=ci.key",
       "kubectl latchkey keys create reader --user=alice --role=serviceCLI",
       "kubectl latchkey keys create ci -o kubeconfig --context=gateway --output-file=ci.yaml",
     ],
@@ -182,9 +195,11 @@ export const keyCommands = {
     name: "keys rotate",
     brief: "Rotate an access key: create a successor, and end the old key after an overlap",
     details: [
-      "The successor is called NAME-r and the time, and has the same spec; " +
-        "its lifetime starts afresh.",
+      "The successor is called NAME-r and the time, and has the same spec. " +
+        "Its lifetime counts from its own creation; nothing renews that of the old key.",
       "If you may not change the old key, the command prints how to end it.",
+      "With -o manifest, the command changes nothing in the cluster: it prints the successor for " +
+        "Git, with the digest of the key in --key-file and the line that removes the old key.",
       madeHere,
     ],
     arguments: [keyName],
@@ -196,9 +211,21 @@ export const keyCommands = {
         parse: duration({ unit: 1, least: 0 }),
       },
       ...newKeyOptions,
+      ...rotatedKeyOutput,
+      keyFile: {
+        value: "<file>",
+        help:
+          "with -o manifest: file with the new key; " +
+          "if it does not exist, it is made, with mode 0600",
+        completes: "files",
+        parse: someText,
+      },
     },
     connects: true,
-    examples: ["kubectl latchkey keys rotate ci --overlap=1h --output-file=ci.key"],
+    examples: [
+      "kubectl latchkey keys rotate ci --overlap=1h --output-file=ci.key",
+      "kubectl latchkey keys rotate ci -o manifest --key-file=ci.key > ci.yaml",
+    ],
   },
   keysTakeOver: {
     name: "keys take-over",
@@ -212,6 +239,40 @@ export const keyCommands = {
     options: newKeyOptions,
     connects: true,
     examples: ["kubectl latchkey keys take-over ci --output-file=ci.key"],
+  },
+  revoke: {
+    name: "revoke",
+    brief: "Disable the access keys of a user, and delete the user's direct tokens",
+    details: [
+      "The keys are those that act as the user or that the user requested. " +
+        "Keys and tokens of the user's teams are listed and stay, as do SharedSecrets. " +
+        "The list says which ClusterRoleBindings let the user make new ones.",
+      "The command shows the list and asks. It goes on after a key or token that it may not end, " +
+        "and a second run does the rest. A key with which it connects ends last.",
+      "It needs the rights list and patch on ownedaccesskeys, and list and delete on " +
+        "directclusterendpointtokens; without list, it ends what you requested yourself, " +
+        "and the exit code is 5.",
+    ],
+    arguments: [],
+    options: {
+      user: { value: "<name>", help: "username as in RBAC", parse: subjectName },
+      group: {
+        many: true,
+        value: "<name>",
+        help: "group of the user, beside those that its keys and tokens record",
+        parse: subjectName,
+      },
+      yes: switchOption({ help: "do not ask" }),
+      userPrefix,
+      teamPrefix,
+      ...dryRun,
+      ...resultOutput,
+    },
+    connects: true,
+    examples: [
+      "kubectl latchkey revoke --user=alice",
+      "kubectl latchkey revoke --user=alice --yes -o json",
+    ],
   },
   keysDigest: {
     name: "keys digest",

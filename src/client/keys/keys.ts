@@ -1,9 +1,10 @@
-import { extras } from "../../api/names.ts";
+import { extras, labels } from "../../api/names.ts";
 import { parseOwnedAccessKeySpec } from "../../api/owned-access-key.ts";
-import { recordAt, stringAt, stringsAt } from "../../api/parse.ts";
+import { recordAt, stringAt, stringMapAt, stringsAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import { SecretText } from "../../api/secret-text.ts";
 import { boundSubjectOf } from "../../domain/access-key/key-digest.ts";
+import { isGuardedNamespace } from "../../domain/scope/derived-credentials.ts";
 import { isKubeError } from "../../kube/client/kube-error.ts";
 import { UsageError } from "../../runtime/config-values.ts";
 import { boundDigest, presentedKey } from "../../tokens/access-key.ts";
@@ -14,7 +15,7 @@ import { keyColumns, keyLines } from "./key-view.ts";
 import { makeKey, newKeyObject } from "./new-key.ts";
 import { resultText } from "../output.ts";
 import { deleteOf, describeOf, listOf } from "../objects/object-actions.ts";
-import { scopeOf } from "./scope-options.ts";
+import { scopeOf, spaceFix } from "./scope-options.ts";
 import type { Terminal } from "../terminal.ts";
 import { tryKey } from "./try-key.ts";
 
@@ -36,7 +37,7 @@ async function specOf(
 ): Promise<Readonly<Record<string, unknown>>> {
   const { group, ttl, idle, displayName, description } = flags;
   const named = namedSubject(flags);
-  const scope = scopeOf(flags);
+  const scope = scopeOf({ ...flags, space: [...flags.space, ...(await spacesOf(flags, cluster))] });
   const optional = { displayName, description, ttl, scope };
   return {
     ...(named ?? { user: await ownName(cluster) }),
@@ -45,6 +46,24 @@ async function specOf(
     ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)),
     type: "User",
   };
+}
+
+/** The spaces of the namespaces of the flags; rejects with a Failure that says how to label one. */
+async function spacesOf(
+  { forNamespace, latchkeyNamespace }: CreateFlags,
+  { getMetadata }: Cluster,
+): Promise<CreateFlags["space"]> {
+  const spaces: CreateFlags["space"][number][] = [];
+  for (const name of forNamespace) {
+    if (isGuardedNamespace(name, latchkeyNamespace))
+      throw new UsageError(`--for-namespace: no space covers the protected namespace "${name}"`);
+    const metadata = recordAt(await getMetadata(resources.namespaces, { name }), "metadata");
+    const given = stringMapAt(metadata, "labels");
+    const { [labels.project]: project = "", [labels.space]: space = "" } = given;
+    if (project !== "" && space !== "") spaces.push([project, space]);
+    else throw new Failure(spaceFix(name, { project, space }));
+  }
+  return spaces;
 }
 
 /** The user, team or subject of the flags; undefined without one. */

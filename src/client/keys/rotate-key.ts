@@ -1,14 +1,27 @@
-import { parseOwnedAccessKey } from "../../api/owned-access-key.ts";
+import { existsSync } from "node:fs";
+import { apiVersion } from "../../api/names.ts";
+import { type ObservedAccessKey, parseOwnedAccessKey } from "../../api/owned-access-key.ts";
 import { recordAt, stringAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
+import { SecretText } from "../../api/secret-text.ts";
+import { boundSubjectOf } from "../../domain/access-key/key-digest.ts";
 import { instantOf, lifetimeStart } from "../../domain/lifetime.ts";
-import type { Action, ConnectedCli } from "../cli.ts";
+import { UsageError } from "../../runtime/config-values.ts";
+import { readTextFile } from "../../runtime/read-text-file.ts";
+import {
+  accessKeyCacheEntry,
+  boundDigest,
+  newBoundKey,
+  presentedKey,
+} from "../../tokens/access-key.ts";
+import type { Action, ConnectedCli, Flags } from "../cli.ts";
 import { exitCodes, Failure } from "../failure.ts";
 import { endingTtl, successorName, successorSpec } from "./key-view.ts";
 import { refusedSentence } from "./keys.ts";
 import { makeKey, newKeyObject } from "./new-key.ts";
 import { patchAsRead } from "../objects/patch-as-read.ts";
-import { spanText } from "../output.ts";
+import { spanText, yamlText } from "../output.ts";
+import { createPrivateFile } from "../private-files.ts";
 
 const resource = resources.ownedAccessKeys;
 
@@ -21,11 +34,54 @@ export const rotateKey: Action<"keysRotate"> = async ({ flags, args: [name = ""]
     throw new Failure(`OwnedAccessKey "${name}" is disabled; enable it, or create another key`);
   const spec = successorSpec(recordAt(object, "spec"));
   const successor = successorName(name, cli.clock.now());
-  const code = await makeKey(newKeyObject(successor, spec, cluster), flags, { cluster, cli });
+  const { output, keyFile } = flags;
+  if (output === "manifest") {
+    const key = digestInFile(flags, accessKeyCacheEntry(object));
+    cli.terminal.print(manifestText({ name: successor, spec: { ...spec, key } }, name));
+    return;
+  }
+  if (keyFile !== undefined) throw new UsageError("--key-file requires -o manifest");
+  const write = newKeyObject(successor, spec, cluster);
+  const code = await makeKey(write, { ...flags, output }, { cluster, cli });
   // Only a successor that works may end the old key.
   if (code === exitCodes.done.code) await endAfter(object, flags.overlap, { cluster, cli });
   return code;
 };
+
+/** The successor for Git, and what removes the old key. */
+function manifestText(
+  { name, spec }: { readonly name: string; readonly spec: Readonly<Record<string, unknown>> },
+  old: string,
+): string {
+  const manifest = { apiVersion, kind: resource.kind, metadata: { name }, spec };
+  return (
+    `# When nothing uses OwnedAccessKey "${old}" any more, take it out of Git, and run:\n` +
+    `# kubectl latchkey keys delete ${old}\n${yamlText(manifest)}`
+  );
+}
+
+/** The bound digest of the key in the file of the flags, which is made if it does not exist. */
+function digestInFile(
+  { keyFile: path, outputFile }: Flags<"keysRotate">,
+  old: ObservedAccessKey,
+): string {
+  const subject = boundSubjectOf(old.spec);
+  if (path === undefined || outputFile !== undefined)
+    throw new UsageError("-o manifest requires --key-file, and prints to the standard output");
+  if (subject === undefined) throw new Failure("the key has no user, team or subject");
+  const option = "--key-file";
+  if (!existsSync(path)) {
+    const { plain, digest } = newBoundKey(subject);
+    createPrivateFile(path, option).finish(`${plain}\n`);
+    return digest;
+  }
+  const given = new SecretText(readTextFile({ option, path }).trim());
+  const plain = presentedKey(given);
+  if (plain === undefined) throw new UsageError(`${option}: the file has no key`);
+  if (plain.matches(old))
+    throw new UsageError(`${option}: the file has the old key; choose a new file`);
+  return boundDigest(given, subject);
+}
 
 /** Ends a key after an overlap in seconds, or says how its user can. */
 export async function endAfter(

@@ -1,3 +1,4 @@
+import { labels } from "../../api/names.ts";
 import type { ScopeLimit } from "../../api/scope.ts";
 import { type ParseValue, ConfigError } from "../../runtime/config-values.ts";
 import type { CommandOptions } from "../../cli/command.ts";
@@ -80,6 +81,21 @@ export function scopeOf({
     ),
   };
   return Object.keys(scope).length === 0 ? undefined : scope;
+}
+
+/** What makes a namespace a space, given its labels for that, of which one is empty. */
+export function spaceFix(
+  namespace: string,
+  given: Readonly<Record<"project" | "space", string>>,
+): string {
+  const missing = [
+    ...(given.project === "" ? [`${labels.project}=PROJECT`] : []),
+    ...(given.space === "" ? [`${labels.space}=${namespace}`] : []),
+  ].map((label) => `kubectl label namespace ${namespace} ${label}`);
+  return (
+    `namespace "${namespace}" is no space of a project, so no scope covers it alone; ` +
+    `set its labels with: ${missing.join("; ")}`
+  );
 }
 
 const mostWords = 3;

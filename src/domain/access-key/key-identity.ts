@@ -30,11 +30,7 @@ export function identityOf(
   prefixes: Prefixes,
 ): KeyIdentity {
   const username =
-    user !== undefined
-      ? prefixes.user + user
-      : team !== undefined
-        ? `${group}:team:${team}`
-        : subject;
+    user !== undefined ? prefixes.user + user : team !== undefined ? teamUsername(team) : subject;
   if (username === undefined) {
     return {
       kind: "invalid",
@@ -49,4 +45,9 @@ export function identityOf(
     `A key must not act as ${JSON.stringify(system)}: names that begin with "system:" are ` +
     "reserved for Kubernetes. Name another user, team, subject or group.";
   return { kind: "invalid", reason: "UnsupportedSubject", message };
+}
+
+/** The username of the keys of a team. */
+export function teamUsername(team: string): string {
+  return `${group}:team:${team}`;
 }

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { recordAt } from "../../../src/api/parse.ts";
 import { boundDigest } from "../../support/bound-digest.ts";
 import { runInMemory } from "../memory-cli.ts";
 import { answeringCluster, refusal, runCommand } from "../run-command.ts";
@@ -76,3 +77,57 @@ test("keys delete deletes every key before it waits, and goes on after one that 
     'OwnedAccessKey "leaked-too" is deleted',
   ]);
 });
+
+const project = "management.service/project";
+const space = "management.service/space";
+
+/** Runs `keys create ci --user=alice` in a cluster whose namespace `web-dev` has these labels. */
+async function create(flags: Readonly<Record<string, string>>, labels: object = {}) {
+  const { cluster, requests } = answeringCluster(({ method, path }) =>
+    method === "GET" && path.includes("/namespaces/web-dev")
+      ? [200, { metadata: { name: "web-dev", labels } }]
+      : refusal(403, "Forbidden", "stopped"),
+  );
+  const connect = async () => cluster;
+  const all = { user: "alice", ...flags };
+  const ended = await runCommand({ command: "keys create", args: ["ci"], flags: all, connect });
+  const posted = requests.find(({ method }) => method === "POST");
+  return { ...ended, scope: posted && recordAt(posted.body, "spec")["scope"] };
+}
+
+test("a key for a namespace has the space of its labels in its scope", async () => {
+  const labels = { [project]: "web", [space]: "dev" };
+  expect((await create({ "for-namespace": "web-dev" }, labels)).scope).toEqual({
+    spaces: [{ project: "web", space: "dev" }],
+  });
+  const wider = { "for-namespace": "web-dev", space: "pay/prod", role: "serviceCLI" };
+  expect((await create(wider, labels)).scope).toEqual({
+    roles: [{ role: "serviceCLI" }],
+    spaces: [
+      { project: "pay", space: "prod" },
+      { project: "web", space: "dev" },
+    ],
+  });
+});
+
+test.each<[string, object, readonly string[]]>([
+  ["no label", {}, [`${project}=PROJECT`, `${space}=web-dev`]],
+  ["no project", { [space]: "dev" }, [`${project}=PROJECT`]],
+  ["no space", { [project]: "web" }, [`${space}=web-dev`]],
+  ["an empty label", { [project]: "web", [space]: "" }, [`${space}=web-dev`]],
+])("a namespace with %s gets no key, and the commands that set it", async (_what, labels, set) => {
+  const { code, stderr, scope } = await create({ "for-namespace": "web-dev" }, labels);
+  expect([code, scope]).toEqual([1, undefined]);
+  expect(stderr.match(/kubectl label namespace web-dev \S+=[\w-]+/g)).toEqual(
+    set.map((label) => `kubectl label namespace web-dev ${label}`),
+  );
+});
+
+test.each(["kube-system", "latchkey-system", "latchkey-cluster-east"])(
+  "the protected namespace %s gets no key",
+  async (name) => {
+    const { code, stderr, scope } = await create({ "for-namespace": name });
+    expect([code, scope]).toEqual([2, undefined]);
+    expect(stderr).toContain(`protected namespace "${name}"`);
+  },
+);
