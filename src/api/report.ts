@@ -74,6 +74,11 @@ export interface ClusterFigures {
    * none.
    */
   readonly unseenAge?: number | undefined;
+  /**
+   * In `cluster list`: when the credential of the gateway ends, or `none` if it names no end;
+   * absent if the gateway does not reach the cluster.
+   */
+  readonly credentialEnd?: string | undefined;
 }
 
 /** What a report says about an object. */

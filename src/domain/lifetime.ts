@@ -4,10 +4,14 @@ import type { Annotated, Created } from "../api/object.ts";
 const secondMs = 1000;
 const dayMs = 24 * 60 * 60 * secondMs;
 
-/** A lifetime with an end; instants in milliseconds since the epoch. It is over at `endsAt`. */
-export interface Lifetime {
+/** A begin and an end, in milliseconds since the epoch. It is over at `endsAt`. */
+export interface Validity {
   readonly startsAt: number;
   readonly endsAt: number;
+}
+
+/** A lifetime with an end. */
+export interface Lifetime extends Validity {
   /** Whether the configured maximum is shorter than the requested ttl. */
   readonly clamped: boolean;
 }
@@ -56,7 +60,7 @@ export function clampedLifetime(startsAt: number, { ttl, maximumTtl }: Requested
 }
 
 /** Whether the lifetime is over; one without an end never is. */
-export function isOver(lifetime: Lifetime | undefined, now: number): boolean {
+export function isOver(lifetime: Pick<Validity, "endsAt"> | undefined, now: number): boolean {
   return lifetime !== undefined && now >= lifetime.endsAt;
 }
 
@@ -64,7 +68,7 @@ export function isOver(lifetime: Lifetime | undefined, now: number): boolean {
  * When the last tenth of a lifetime longer than a day begins, in milliseconds since the epoch;
  * undefined for shorter ones.
  */
-export function expiringFrom(lifetime: Lifetime | undefined): number | undefined {
+export function expiringFrom(lifetime: Validity | undefined): number | undefined {
   if (lifetime === undefined) return undefined;
   const length = lifetime.endsAt - lifetime.startsAt;
   return length > dayMs ? lifetime.endsAt - length / 10 : undefined;

@@ -39,7 +39,7 @@ export class ClusterProbes {
   }
 
   /** The state of the clusters by the last answers, unreachable and throttled ones first. */
-  readings(): ClusterReadings {
+  readings(): Omit<ClusterReadings, "expiring"> {
     const all = [...this.#answers].toSorted(
       ([one, answer], [other, otherAnswer]) =>
         rankOf(answer) - rankOf(otherAnswer) || (one < other ? -1 : 1),

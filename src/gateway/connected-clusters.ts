@@ -1,15 +1,9 @@
 import { createHash } from "node:crypto";
-import { load } from "js-yaml";
 import { keyOf, type Metadata } from "../api/object.ts";
 import { parseMetadata, recordAt, stringAt } from "../api/parse.ts";
-import { readingBounds } from "../api/reading-bounds.ts";
 import { resources } from "../api/resources.ts";
 import type { RequestLocations } from "../authn/request-locations.ts";
-import {
-  type ClusterAccess,
-  parseClusterKubeconfig,
-  type RefusedKubeconfig,
-} from "../domain/gateway/cluster-kubeconfig.ts";
+import type { ClusterAccess, RefusedKubeconfig } from "../domain/gateway/cluster-kubeconfig.ts";
 import type { ListedClusters } from "../domain/gateway/cluster-list.ts";
 import {
   clusterOfSecret,
@@ -26,6 +20,8 @@ import {
   directKeys,
   parseDirectAddress,
 } from "../domain/gateway/direct-address.ts";
+import { credentialState } from "../domain/gateway/credential-end.ts";
+import type { Validity } from "../domain/lifetime.ts";
 import { throttledReason, throttledText } from "../domain/outbox/cluster-overview.ts";
 import type { RequestLocation } from "../domain/scope/scoped-request.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
@@ -33,6 +29,7 @@ import type { InformerDeps } from "../kube/informer/informer-options.ts";
 import { Informer } from "../kube/informer/informer.ts";
 import type { Change } from "../kube/informer/store.ts";
 import { type WatchReading, watchReadings } from "../kube/informer/watch-metrics.ts";
+import { credentialValidity, readClusterKubeconfig } from "../tokens/cluster-credential.ts";
 import type { GatewayUpstream } from "./upstreams.ts";
 
 /** Dependencies of {@link ConnectedClusters}. */
@@ -59,6 +56,8 @@ interface ClusterSecret {
   readonly metadata: Metadata;
   /** Undefined for a cluster that the gateway does not reach: only its agent connects it. */
   readonly kubeconfig: ClusterAccess | RefusedKubeconfig | undefined;
+  /** When the credential of the kubeconfig is valid, if it says so. */
+  readonly validity: Validity | undefined;
   /** The address for direct tokens, or why that of the Secret is not published. */
   readonly direct: DirectAddress | string | undefined;
   /** Changes with the kubeconfig, and with the namespace of a virtual cluster. */
@@ -135,6 +134,15 @@ export class ConnectedClusters {
     return [...store.namesIn(nameIndex)].filter(
       (name) => name !== "" && currentOf(store.by(nameIndex, name))?.kubeconfig !== undefined,
     );
+  }
+
+  /** Number of clusters whose credential is in the last tenth of its lifetime. */
+  expiring(): number {
+    const now = this.#deps.clock.now();
+    return this.names().filter((name) => {
+      const validity = this.#access(name)?.validity;
+      return validity !== undefined && credentialState(validity, now) === "Expiring";
+    }).length;
   }
 
   /** Says in an Event, once an hour, that a cluster is throttled. */
@@ -254,22 +262,14 @@ function parseClusterSecret(raw: unknown): ClusterSecret {
   const text = decoded(kubeconfigKey);
   const metadata = parseMetadata(raw);
   const { namespace = "" } = virtualClusterNamespaceOf(metadata);
+  const kubeconfig = text === undefined ? undefined : readClusterKubeconfig(text);
   return {
     metadata,
-    kubeconfig: text === undefined ? undefined : parseClusterKubeconfig(loaded(text)),
+    kubeconfig,
+    validity: kubeconfig?.kind === "access" ? credentialValidity(kubeconfig) : undefined,
     direct: parseDirectAddress(decoded(directKeys.server), decoded(directKeys.ca)),
     digest: createHash("sha256")
       .update(`${namespace}/${text ?? ""}`)
       .digest("hex"),
   };
-}
-
-/** The YAML of a text; undefined if it is none, because the parser's error quotes it. */
-function loaded(text: string): unknown {
-  if (text.length > readingBounds.clusterKubeconfig.bytes) return undefined;
-  try {
-    return load(text);
-  } catch {
-    return undefined;
-  }
 }

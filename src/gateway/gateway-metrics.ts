@@ -13,6 +13,8 @@ export interface GatewayMetrics {
 /** The connected clusters: how many there are of each state, and the state of some. */
 export interface ClusterReadings {
   readonly counts: Readonly<Record<"reachable" | "unreachable", number>>;
+  /** Number of clusters whose credential is in the last tenth of its lifetime. */
+  readonly expiring: number;
   /** A bounded number of clusters by name. */
   readonly named: readonly (readonly [cluster: string, ClusterReading])[];
 }
@@ -94,10 +96,18 @@ export function exposeRequests(
   });
 }
 
+const expiringClusters = {
+  kind: "Cluster",
+  condition: "Expiring",
+  status: "True",
+  reason: "Expiring",
+};
+
 /** Shows the connected clusters. */
 export function exposeClusters(read: () => ClusterReadings, metrics: Metrics): void {
   metrics.onScrape("clusters", () => {
-    const { counts, named } = read();
+    const { counts, expiring, named } = read();
+    metrics.gauge("latchkey_objects", expiringClusters).set(expiring);
     for (const [state, count] of Object.entries(counts))
       metrics.gauge("latchkey_connected_clusters", { state }).set(count);
     metrics.reset("latchkey_connected_cluster_reachable");

@@ -86,7 +86,7 @@ export function assembleGateway(
   const probes = new ClusterProbes({ clusters, clock });
   exposeWatches(() => [...accessKeys.watches(), ...clusters.watches()], metrics);
   exposeFreshness(accessKeys, metrics);
-  exposeClusters(() => probes.readings(), metrics);
+  exposeClusters(() => ({ ...probes.readings(), expiring: clusters.expiring() }), metrics);
   exposeLabelTrust(() => clusters.trust(), metrics);
   const certificates = new Certificates("gateway", options, { ...following, client, metrics });
   return {

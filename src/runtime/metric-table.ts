@@ -118,7 +118,8 @@ export const metricTable = {
     ["kind", "condition", "status", "reason"],
     "Objects by kind and by status and reason of a condition (Ready, Expiring, and Synced " +
       "of SharedSecrets); status is Unknown before the first reconcile. Every replica of the " +
-      "controller counts all of them.",
+      "controller counts all of them. Every replica of the gateway counts, as kind Cluster, the " +
+      "connected clusters whose credential is Expiring.",
   ),
   latchkey_sync_targets: gauge(
     ["state"],

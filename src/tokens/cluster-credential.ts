@@ -1,5 +1,15 @@
+import { load } from "js-yaml";
+import { numberAt } from "../api/parse.ts";
+import { readingBounds } from "../api/reading-bounds.ts";
 import { SecretText } from "../api/secret-text.ts";
-import type { ClusterAccess } from "../domain/gateway/cluster-kubeconfig.ts";
+import {
+  type ClusterAccess,
+  parseClusterKubeconfig,
+  type RefusedKubeconfig,
+} from "../domain/gateway/cluster-kubeconfig.ts";
+import type { Validity } from "../domain/lifetime.ts";
+import { validityOf } from "./certificate-pem.ts";
+import { strictJson } from "./strict-json.ts";
 
 /** What a connection to a connected cluster is opened with, in clear; certificates are PEM. */
 interface ClusterConnection {
@@ -38,4 +48,34 @@ export function clusterConnection({
         },
         authorization: undefined,
       };
+}
+
+/** Reads the text of a kubeconfig of a connected cluster, which is YAML. */
+export function readClusterKubeconfig(text: string): ClusterAccess | RefusedKubeconfig {
+  return parseClusterKubeconfig(loaded(text));
+}
+
+/** The YAML of a text; undefined if it is none, because the parser's error quotes it. */
+function loaded(text: string): unknown {
+  if (text.length > readingBounds.clusterKubeconfig.bytes) return undefined;
+  try {
+    return load(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * From when to when a credential says that it is valid: a certificate, or a token that is a JWT
+ * (RFC 7519, sections 4.1.4 and 4.1.6), whose signature is not verified. Undefined for another one.
+ */
+export function credentialValidity({ credential }: ClusterAccess): Validity | undefined {
+  if (credential.kind === "certificate") return validityOf(credential.certificate);
+  const parts = SecretText.reveal(credential.token).split(".", 4);
+  if (parts.length !== 3) return undefined;
+  const claims = strictJson(Buffer.from(parts[1] ?? "", "base64url"));
+  const end = numberAt(claims, "exp");
+  // The last instant of a Date (ECMAScript, "Time Values and Time Range").
+  if (end === undefined || Math.abs(end) > 8.64e12) return undefined;
+  return { startsAt: (numberAt(claims, "iat") ?? end) * 1000, endsAt: end * 1000 };
 }

@@ -112,6 +112,26 @@ test("a cluster leaves when its kubeconfig does", async () => {
   expect([clusters.find("cluster/east"), clusters.names(), events]).toEqual([undefined, [], []]);
 });
 
+test("clusters are counted whose token is in the last tenth of its lifetime", async () => {
+  const day = 24 * 3600;
+  const now = new TestClock().now() / 1000;
+  const withToken = (name: string, claims: object) => {
+    const token = `e30.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.c2ln`;
+    return secret(name, { kubeconfig: base64(kubeconfig.replace("canary", token)) });
+  };
+  const { clusters, clock } = await clustersOf(
+    withToken("east", { iat: now - 85 * day, exp: now + 5 * day }),
+    withToken("west", { iat: now - 80 * day, exp: now + 10 * day }),
+    withToken("ended", { iat: now - 90 * day, exp: now - 1 }),
+    withToken("endless", { iat: now }),
+    withToken("far", { iat: now, exp: 1e300 }),
+    secret("opaque", { kubeconfig: base64(kubeconfig) }),
+  );
+  expect(clusters.expiring()).toBe(1);
+  clock.advance(2 * day * 1000);
+  expect(clusters.expiring()).toBe(2);
+});
+
 test("an Event says once an hour that a cluster is throttled", async () => {
   const { clusters, clock, events } = await clustersOf(
     secret("east", { kubeconfig: base64(kubeconfig) }),

@@ -25,8 +25,12 @@ test("connected clusters that are gone have no series", async () => {
   let named: ClusterReadings["named"] = [
     ["cluster/east", { isReachable: false, isThrottled: true }],
   ];
-  exposeClusters(() => ({ counts: { reachable: 4, unreachable: named.length }, named }), metrics);
+  const counts = () => ({ reachable: 4, unreachable: named.length });
+  exposeClusters(() => ({ counts: counts(), expiring: named.length, named }), metrics);
   const shown = /^latchkey_connected/;
+  const expiring = (count: number) =>
+    `latchkey_objects{kind="Cluster",condition="Expiring",status="True",reason="Expiring"} ${count}`;
+  expect(await metricLines(metrics, /^latchkey_objects/)).toEqual([expiring(1)]);
   expect(await metricLines(metrics, shown)).toEqual([
     'latchkey_connected_cluster_reachable{cluster="cluster/east"} 0',
     'latchkey_connected_cluster_throttled{cluster="cluster/east"} 1',
@@ -34,6 +38,7 @@ test("connected clusters that are gone have no series", async () => {
     'latchkey_connected_clusters{state="unreachable"} 1',
   ]);
   named = [];
+  expect(await metricLines(metrics, /^latchkey_objects/)).toEqual([expiring(0)]);
   expect(await metricLines(metrics, shown)).toEqual([
     'latchkey_connected_clusters{state="reachable"} 4',
     'latchkey_connected_clusters{state="unreachable"} 0',

@@ -176,6 +176,7 @@ const reportFields = {
     synced: true,
     withdrawals: true,
     unseenAge: true,
+    credentialEnd: true,
   },
   cause: { object: true, field: true, value: true, reason: true, message: true },
   object: { kind: true, namespace: true, name: true },

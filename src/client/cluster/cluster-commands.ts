@@ -1,4 +1,4 @@
-import { duration, namespaceName } from "../../runtime/config-values.ts";
+import { duration, httpsUrl, namespaceName } from "../../runtime/config-values.ts";
 import type { Command } from "../../cli/command.ts";
 import { resultOutput, systemNamespace } from "../connection/connection-options.ts";
 import { clusterName, projectList, serverUrl, someText, switchOption } from "../option-values.ts";
@@ -14,17 +14,41 @@ const name = {
 export const clusterCommands = {
   clusterConnect: {
     name: "cluster connect",
-    brief: "Connect a cluster, so that SharedSecrets can be synced to it, and print its manifest",
+    brief: "Connect a cluster to its agent, to the gateway or for direct tokens",
     details: [
-      "It creates the Secret of the cluster in namespace latchkey-clusters, the namespace " +
+      "With --agent, or without a way, SharedSecrets can be synced to the cluster. It creates the Secret of the cluster in namespace latchkey-clusters, the namespace " +
         "latchkey-cluster-NAME with the outbox, and an access key of the agent, which works " +
         "for the outbox alone. The output is for the connected cluster and has the key.",
       "A second run creates what is missing and prints no key: the API server has only its digest.",
-      "It needs the verb connect on clusters.management.service of that name, and impersonate " +
+      "With --gateway, it prints the account of the gateway, its bindings and the command that makes " +
+        "its token, of 90 days; with --token-stdin it stores that token. No process renews it: " +
+        "cluster list, check and the alert LatchkeyLifetimesEnd say when it ends.",
+      "With --direct, it stores the address and the CA for direct tokens, which the gateway " +
+        "publishes.",
+      "The agent needs the verb connect on clusters.management.service of that name, and impersonate " +
         "for the user latchkey-cluster-agent:NAME.",
     ],
     arguments: [name],
     options: {
+      agent: switchOption({ help: "connect its agent, which makes copies of SharedSecrets" }),
+      gateway: switchOption({ help: "connect the gateway, for access keys" }),
+      direct: switchOption({ help: "state the address for direct tokens" }),
+      address: {
+        value: "<url>",
+        help:
+          "address of the connected cluster: of its API server, as the gateway reaches it, or " +
+          "with --direct of what accepts direct tokens; that of before if unset",
+        parse: httpsUrl,
+      },
+      addressCa: {
+        value: "<file>",
+        help: "CA certificates of --address; with --direct, a public CA if unset",
+        completes: "files",
+        parse: someText,
+      },
+      tokenStdin: switchOption({
+        help: "with --gateway: store the token that the standard input has",
+      }),
       projects: {
         value: "<names>",
         help:
@@ -51,7 +75,11 @@ export const clusterCommands = {
         help: "lifetime of a new key, such as 90d; without it the key does not expire",
         parse: duration({ unit: 1, least: 1 }),
       },
-      rotateKey: switchOption({ help: "create another key, and end those before it" }),
+      rotateKey: switchOption({
+        help:
+          "create another key, and end those before it; print the command for another token if " +
+          "the gateway has one",
+      }),
       overlap: {
         value: "<duration>",
         initial: "24h",
@@ -81,6 +109,9 @@ export const clusterCommands = {
       "kubectl latchkey cluster connect east --projects=web,pay | " +
         "kubectl --context=east apply --server-side -f -",
       "kubectl latchkey cluster connect east --rotate-key --output-file=east.yaml",
+      "kubectl latchkey cluster connect east --gateway --address=https://east.example.com:6443 " +
+        "--address-ca=east-ca.crt --output-file=gateway.yaml",
+      "kubectl latchkey cluster connect east --direct --address=https://direct.example.com",
     ],
   },
   clusterDisconnect: {
@@ -102,7 +133,8 @@ export const clusterCommands = {
     name: "cluster list",
     brief: "List connected clusters, with what they were offered and what their agents report",
     details: [
-      "UNSEEN is the age of the oldest revision of which the agent has not reported yet.",
+      "UNSEEN is the age of the oldest revision of which the agent has not reported yet, and " +
+        "CREDENTIAL is the time until the credential of the gateway ends.",
       "The exit code is 0 also if a cluster has a problem.",
     ],
     arguments: [],

@@ -11,6 +11,7 @@ import {
 import { type Cluster, preconditions } from "../connection/cluster.ts";
 import { existing, type Readable, readWith } from "../missing-right.ts";
 import type { Terminal } from "../terminal.ts";
+import type { ClusterData } from "./cluster-address.ts";
 import { ensureObject } from "./ensure-object.ts";
 
 const namespace = clustersNamespace;
@@ -38,28 +39,39 @@ interface SecretDeps {
   readonly terminal: Pick<Terminal, "say">;
 }
 
-/**
- * The Secret that connects a cluster, which is created if there is none; its list of projects
- * becomes `projects`, unless that is undefined.
- */
+/** What the Secret of a cluster shall have. */
+interface SecretTerms {
+  readonly name: string;
+  /** Its list of projects, which stays if this is undefined. */
+  readonly projects: string | undefined;
+  /** The data that changes. */
+  readonly data: ClusterData;
+}
+
+/** Creates the Secret that connects a cluster if there is none, or gives it what it shall have. */
 export async function ensureClusterSecret(
-  { name, projects }: { readonly name: string; readonly projects: string | undefined },
+  { name, projects, data }: SecretTerms,
   found: Metadata | undefined,
   { cluster, terminal }: SecretDeps,
 ): Promise<Metadata> {
   if (found === undefined) {
     await ensureObject(clustersNamespaceObject, cluster);
     const { manifest } = clusterSecretObject(name, projects);
-    const created = await cluster.create(secrets, manifest);
+    const given = Object.fromEntries(Object.entries(data).filter(([, text]) => text !== null));
+    const content = Object.keys(given).length === 0 ? {} : { data: given };
+    const created = await cluster.create(secrets, { ...manifest, ...content });
     terminal.say(`Secret "${namespace}/${name}" is created`);
     return parseLatchkeyMetadata(created);
   }
-  if (projects === undefined || found.annotations[annotations.projects] === projects) return found;
-  const marks = { [annotations.projects]: projects };
-  const metadata = { ...preconditions({ metadata: found }), annotations: marks };
+  const isOther = projects !== undefined && found.annotations[annotations.projects] !== projects;
+  const changes = [...(isOther ? ["the projects"] : []), ...Object.keys(data)];
+  if (changes.length === 0) return found;
+  const marks = isOther ? { annotations: { [annotations.projects]: projects } } : {};
+  const metadata = { ...preconditions({ metadata: found }), ...marks };
   const ref = { namespace, name: found.name };
-  const stored = await cluster.patch(secrets, ref, { body: { metadata } });
-  terminal.say(`Secret "${namespace}/${found.name}" has other projects`);
+  const body = { metadata, ...(Object.keys(data).length === 0 ? {} : { data }) };
+  const stored = await cluster.patch(secrets, ref, { body });
+  terminal.say(`Secret "${namespace}/${found.name}": ${changes.join(" and ")} changed`);
   return parseLatchkeyMetadata(stored);
 }
 

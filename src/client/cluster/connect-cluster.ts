@@ -1,5 +1,5 @@
 import { annotations } from "../../api/names.ts";
-import type { Metadata } from "../../api/object.ts";
+import type { Manifest, Metadata } from "../../api/object.ts";
 import { kubeconfigKey } from "../../domain/gateway/connected-cluster.ts";
 import { connectedCluster, isOutboxOf } from "../../domain/outbox/connected-clusters.ts";
 import { outboxNamespace } from "../../domain/outbox/outbox-names.ts";
@@ -14,6 +14,7 @@ import type { ClusterInfo } from "../../kube/credentials/kubeconfig-credentials.
 import { UsageError } from "../../runtime/config-values.ts";
 import type { Action, ConnectedCli, Flags } from "../cli.ts";
 import { kubeconfigContent } from "../connection/cluster-address.ts";
+import type { Cluster } from "../connection/cluster.ts";
 import { exitCodes, Failure } from "../failure.ts";
 import { successorName } from "../keys/key-view.ts";
 import { makeKeyAs, newKeyObject } from "../keys/new-key.ts";
@@ -22,6 +23,7 @@ import { yamlText } from "../output.ts";
 import { createPrivateFile } from "../private-files.ts";
 import { type AgentKey, agentKeys } from "./agent-keys.ts";
 import { centralServer, isLoopback, namedServer } from "./central-server.ts";
+import { checkWays, namespaceIn, noAddress, reach } from "./cluster-ways.ts";
 import { clusterSecrets, ensureClusterSecret, namespaceNamed, secretOf } from "./cluster-secret.ts";
 import { requireConnect } from "./connect-right.ts";
 import { ensureObject } from "./ensure-object.ts";
@@ -34,30 +36,58 @@ export const connectCluster: Action<"clusterConnect"> = async (
   { flags, args: [name = ""] },
   cli,
 ) => {
+  checkWays(flags);
   const named = namedServer(flags);
   const cluster = await cli.connect(flags);
   const deps = { cluster, cli };
-  if (named === undefined && cluster.choice.insecureSkipTlsVerify)
+  const { projects, latchkeyNamespace } = flags;
+  const { terminal } = cli;
+  const isPlain = !flags.gateway && !flags.direct;
+  const isOfAgent = flags.agent || isPlain;
+  if (isOfAgent) await requireAgent(name, flags, cluster);
+  const server = named && (await centralServer(named, latchkeyNamespace, cluster));
+  const found = secretOf(await clusterSecrets(cluster, name), name);
+  const keys = isOfAgent ? await agentKeysOf(name, { found, flags }, cluster) : [];
+  const reached = isPlain && !flags.rotateKey ? noAddress : await reach(name, { flags, found }, deps);
+  if (isOfAgent || projects !== undefined || Object.keys(reached.data).length > 0) {
+    const terms = { name, projects, data: reached.data };
+    const secret = await ensureClusterSecret(terms, found, { cluster, terminal });
+    if (isOfAgent) await ensureOutbox(name, secret, deps);
+    if (isOfAgent && (connectedCluster(secret)?.projects ?? []).length === 0)
+      terminal.say(`cluster "${name}" lets no project in; set --projects`);
+  }
+  if (isOfAgent && flags.replace) await replaceAgent(name, deps);
+  const { manifests } = reached;
+  const code = isOfAgent
+    ? await connectAgent(name, { flags, keys, server, manifests }, deps)
+    : exitCodes.done.code;
+  if (!isOfAgent && manifests.length > 0)
+    printManifest(yamlTexts([agentNamespaceManifest(namespaceIn(flags)), ...manifests]), flags, cli);
+  for (const sentence of reached.sentences) terminal.say(sentence);
+  return code;
+};
+
+/** Throws what keeps an agent from being connected, before anything is made. */
+async function requireAgent(name: string, flags: ConnectFlags, cluster: Cluster): Promise<void> {
+  if (flags.centralServer === undefined && cluster.choice.insecureSkipTlsVerify)
     throw new UsageError(
       "the agent must check the certificate of the central cluster; set --central-server and " +
         "--central-ca, or use a context with certificate-authority-data",
     );
   await requireConnect(name, cluster);
-  const server = named && (await centralServer(named, flags.latchkeyNamespace, cluster));
-  const found = secretOf(await clusterSecrets(cluster, name), name);
+}
+
+/** The keys of the agent; rejects if the namespace of its outbox is another one. */
+async function agentKeysOf(
+  name: string,
+  { found, flags }: { readonly found: Metadata | undefined; readonly flags: ConnectFlags },
+  cluster: Cluster,
+): Promise<readonly AgentKey[]> {
   const namespace = await namespaceNamed(outboxNamespace(name), cluster);
   refuseForeign(name, { found, namespace, replaces: flags.replace });
   // Without this right, nothing is made that would have no key.
-  const keys = await agentKeys(name, cluster);
-  const { projects } = flags;
-  const { terminal } = cli;
-  const secret = await ensureClusterSecret({ name, projects }, found, { cluster, terminal });
-  await ensureOutbox(name, secret, deps);
-  if (flags.replace) await replaceAgent(name, deps);
-  if ((connectedCluster(secret)?.projects ?? []).length === 0)
-    terminal.say(`cluster "${name}" lets no project in; set --projects`);
-  return connectAgent(name, { flags, keys, server }, deps);
-};
+  return agentKeys(name, cluster);
+}
 
 /** What exists under the names of a cluster. */
 interface Existing {
@@ -109,18 +139,21 @@ interface AgentTerms {
   readonly flags: ConnectFlags;
   readonly keys: readonly AgentKey[];
   readonly server: ClusterInfo | undefined;
+  /** What the manifest has for the gateway. */
+  readonly manifests: readonly Manifest[];
 }
 
 /** Makes a key if there is none or another one is asked for, and prints the manifest. */
 async function connectAgent(
   name: string,
-  { flags, keys, server }: AgentTerms,
+  { flags, keys, server, manifests }: AgentTerms,
   { cluster, cli }: ConnectedCli,
 ): Promise<number> {
-  const { agentNamespace: namespace = flags.latchkeyNamespace, ttl, rotateKey } = flags;
+  const { ttl, rotateKey } = flags;
+  const namespace = namespaceIn(flags);
   const current = keys.filter(({ isExpired }) => !isExpired);
   if (current.length > 0 && !rotateKey) {
-    printManifest(yamlText(agentNamespaceManifest(namespace)), flags, cli);
+    printManifest(yamlTexts([agentNamespaceManifest(namespace), ...manifests]), flags, cli);
     sayKept(current, cli);
     return exitCodes.done.code;
   }
@@ -130,7 +163,8 @@ async function connectAgent(
   const used: ClusterInfo[] = [];
   const textOf = (key: string, central: ClusterInfo): string => {
     used.push(central);
-    return connectedManifest({ name, key, namespace }, central);
+    const secret = connectedSecret({ name, key, namespace }, central);
+    return yamlTexts([agentNamespaceManifest(namespace), secret, ...manifests]);
   };
   const code = await makeKeyAs(
     { textOf: ({ key }, central) => textOf(key, central), server, option: "--central-server" },
@@ -179,14 +213,15 @@ interface ManifestTerms {
   readonly namespace: string;
 }
 
-/** What a connected cluster needs before its agent: a namespace, and the kubeconfig. */
-function connectedManifest({ name, key, namespace }: ManifestTerms, central: ClusterInfo): string {
+/** The Secret that an agent needs: the kubeconfig of the central cluster, and its own name. */
+function connectedSecret({ name, key, namespace }: ManifestTerms, central: ClusterInfo): Manifest {
   // The agent uses the proxies of its own variables.
   const { "proxy-url": _own, ...server } = central;
   const kubeconfig = yamlText(kubeconfigContent("central", server, { token: key }));
-  const secret = centralSecretManifest(namespace, {
+  return centralSecretManifest(namespace, {
     [kubeconfigKey]: Buffer.from(kubeconfig).toString("base64"),
     "cluster-name": Buffer.from(name).toString("base64"),
   });
-  return `${yamlText(agentNamespaceManifest(namespace))}---\n${yamlText(secret)}`;
 }
+
+const yamlTexts = (manifests: readonly Manifest[]): string => manifests.map(yamlText).join("---\n");

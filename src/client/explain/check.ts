@@ -15,6 +15,7 @@ import { existing } from "../missing-right.ts";
 import { type Paint, spanText, tableText } from "../output.ts";
 import { waitUntil } from "../progress.ts";
 import { asSentence, isWell, plainItem, printReport } from "../report.ts";
+import { credentialItems } from "../cluster/credential-items.ts";
 import { policyItems } from "./policy-items.ts";
 import { identityItems } from "./check-rights.ts";
 import { reviewItems } from "./review-items.ts";
@@ -70,6 +71,7 @@ async function runChecks(checked: Checked): Promise<readonly ReportItem[]> {
     await leaseItem(checked),
     ...(await reviewItems(checked.cluster, checked)),
     ...(await deploymentItems(checked)),
+    ...(await credentialItems(checked.cluster, checked.clock.now())),
     ...(await identityItems(checked)),
   ];
 }
