@@ -30,8 +30,16 @@ export const otherBlocks: readonly OtherBlock[] = [
   { page: "docs/direct-endpoint.md", begins: "kubectl apply --server-side -f", why: nodes },
   { page: "docs/direct-endpoint.md", begins: "kubectl -n latchkey-system get secret", why: nodes },
   { page: "docs/gateway.md", begins: "kubectl apply --server-side -k config/gateway", why: nodes },
-  { page: "docs/gateway.md", begins: "kubectl --context east apply", why: "needs a cluster east" },
-  { page: "docs/gateway.md", begins: "kubectl -n latchkey-clusters create", why: ownFile },
+  {
+    page: "docs/connected-clusters.md",
+    begins: "kubectl --context east",
+    why: "needs a cluster east",
+  },
+  {
+    page: "docs/connected-clusters.md",
+    begins: "kubectl -n latchkey-clusters create",
+    why: ownFile,
+  },
   {
     page: "docs/gateway.md",
     begins: "kubectl --context gateway-c",

@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { rootCertificates } from "node:tls";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { commands } from "../../src/client/commands.ts";
 import { allowRequesters } from "../support/keys-and-tokens.ts";
@@ -49,6 +50,7 @@ describe.skipIf(inject("cli") === undefined)("the client shows no secret", () =>
   const [value = "", second = "", input = "", file = ""] = secrets;
   const bob: CliOptions = { user: "bob" };
   const at = ["-n", namespace];
+  const reached = ["--address=https://east.example.com", `--address-ca=${join(kept, "ca.crt")}`];
   let processes: ProcessArguments;
 
   /** Every command, in the order in which they run: a command without a row is a type error. */
@@ -141,6 +143,11 @@ describe.skipIf(inject("cli") === undefined)("the client shows no secret", () =>
       {
         args: ["cluster", "connect", connected, "--rotate-key", `--output-file=${kept}/cluster`],
       },
+      {
+        args: ["cluster", "connect", connected, "--gateway", "--token-stdin", ...reached],
+        options: { input },
+      },
+      { args: ["cluster", "connect", connected, "--gateway", ...reached] },
     ],
     clusterList: [{ args: ["cluster", "list"] }, { args: ["cluster", "list", "-o", "json"] }],
     clusterDisconnect: [{ args: ["cluster", "disconnect", connected] }],
@@ -165,6 +172,7 @@ describe.skipIf(inject("cli") === undefined)("the client shows no secret", () =>
   beforeAll(async () => {
     for (const path of [kept, watched]) mkdirSync(path);
     writeFileSync(join(kept, "file"), file);
+    writeFileSync(join(kept, "ca.crt"), rootCertificates[0] ?? "");
     const editors = {
       // Without a process that has the value in its arguments.
       editor:

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { load, loadAll } from "js-yaml";
-import { describe, expect, inject, it } from "vitest";
+import { beforeAll, describe, expect, inject, it } from "vitest";
 import { listAt, recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
 import { startConnectProxy } from "../support/connect-proxy.ts";
 import { askWith, worksAs } from "../support/key-request.ts";
@@ -177,7 +177,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey cluster", () => {
     const secret = recordAt(await api.get(secretPath(name)), "metadata");
     expect(stringMapAt(secret, "annotations")["management.service/projects"]).toBe("web");
     const changed = await connect(name, "--projects=");
-    expect(changed.stderr).toContain("has other projects");
+    expect(changed.stderr).toContain(`Secret "latchkey-clusters/${name}": the projects changed`);
     expect(changed.stderr).toContain(`cluster "${name}" lets no project in`);
   });
 
@@ -330,7 +330,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey cluster", () => {
   it("list has every cluster with its figures, also as a report", async () => {
     const name = unique("listed");
     await connect(name, "--projects=web,pay");
-    const row = new RegExp(`^${name} +web,pay +never +0 +0 +0 +- +ClusterUnreachable: .*$`, "m");
+    const row = new RegExp(`^${name} +web,pay +never +0 +0 +0 +- +- +ClusterUnreachable: .*$`, "m");
     const table = await cluster(["list"]);
     expect([table.code, table.stdout]).toEqual([0, expect.stringMatching(row)]);
     await api.merge(leasePath(name), {
@@ -407,6 +407,138 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey cluster", () => {
       expect(await eventually(isCounted, { what: "an age" })).toBe(true);
     },
   );
+
+  describe("ways to a cluster", () => {
+    const { url, certificateAuthority, directory } = inject("controlPlane");
+    const caFile = join(directory, `${unique("connected")}.crt`);
+    const address = [`--address=${url}`, `--address-ca=${caFile}`];
+    const gateway = (name: string, words: readonly string[], input = "") =>
+      cluster(["connect", name, "--gateway", ...words], { input });
+    const dataOf = async (name: string) => {
+      const data = stringMapAt(await api.get(secretPath(name)), "data");
+      return (key: string): string => Buffer.from(data[key] ?? "", "base64").toString();
+    };
+    const tokenOf = (kubeconfig: string): string =>
+      stringAt(recordAt(listAt(load(kubeconfig), "users")[0], "user"), "token") ?? "";
+    let account = "";
+    const newToken = async (duration: string): Promise<string> => {
+      const words = ["-n", account, "create", "token", "default", `--duration=${duration}`];
+      return (await kubectl(inject("controlPlane"), words)).trim();
+    };
+
+    beforeAll(async () => {
+      writePrivately(caFile, `${certificateAuthority}\nno certificate\n`);
+      account = unique("account");
+      await api.create("/api/v1/namespaces", { metadata: { name: account } });
+      const accounts = `/api/v1/namespaces/${account}/serviceaccounts`;
+      await eventually(async () => (await api.find(`${accounts}/default`)).code !== 404, {
+        what: "a service account",
+      }).catch(() => api.create(accounts, { metadata: { name: "default" } }));
+    });
+
+    it("--gateway prints the account and the command of its token, and makes nothing", async () => {
+      const name = unique("told");
+      const { code, stdout, stderr } = await gateway(name, [...address, "--context=admin"]);
+      const words = address.map((word) => `${word}`).join(" ");
+      expect([code, stderr]).toEqual([0, expect.stringContaining("config/connected-policies")]);
+      expect(stderr).toContain(
+        "kubectl --context=<connected cluster> -n latchkey-system create token latchkey-gateway " +
+          `--duration=2160h | kubectl latchkey cluster connect ${name} --gateway --token-stdin ` +
+          `--context=admin ${words}`,
+      );
+      const role = ["ClusterRole", "ClusterRoleBinding"];
+      expect(kindsIn(stdout)).toEqual(["Namespace", "ServiceAccount", ...role, ...role, ...role]);
+      const args = ["apply", "--server-side", "--dry-run=server", "--force-conflicts", "-f", "-"];
+      await kubectl(inject("controlPlane"), args, { input: stdout });
+      expect((await api.find(secretPath(name))).code).toBe(404);
+    });
+
+    it("the token of the standard input is stored, and its end is told, until the next", async () => {
+      const name = unique("stored");
+      const first = await newToken("2160h");
+      const stored = await gateway(name, [...address, "--token-stdin"], `${first}\n`);
+      expect([stored.code, stored.stdout]).toEqual([0, ""]);
+      expect(stored.stderr).toMatch(/the credential of the gateway ends in (?:89|90)d, at \d{4}-/);
+      const kubeconfig = (await dataOf(name))("kubeconfig");
+      expect(tokenOf(kubeconfig) === first).toBe(true);
+      expect(kubeconfig).not.toContain("no certificate");
+      expect((await api.find(outboxPath(name))).code).toBe(404);
+      const kept = await gateway(name, []);
+      expect([kept.code, kept.stderr.includes("create token")]).toEqual([0, false]);
+      expect(kept.stderr).toContain("set --rotate-key for another one");
+      const rotating = await gateway(name, ["--rotate-key"]);
+      expect(rotating.stderr).toContain(`cluster connect ${name} --gateway --token-stdin\n`);
+      const next = await newToken("1h");
+      const again = await gateway(name, ["--token-stdin"], next);
+      expect(again.stderr).toContain(`Secret "latchkey-clusters/${name}": kubeconfig changed`);
+      const after = (await dataOf(name))("kubeconfig");
+      expect([tokenOf(after) === next, after.includes(url)]).toEqual([true, true]);
+      expect([stored, kept, rotating, again].some(({ stderr }) => stderr.includes("eyJ"))).toBe(
+        false,
+      );
+      const { stdout: table } = await cluster(["list"]);
+      expect(table).toMatch(new RegExp(`^${name} .* (?:59m|60m|1h) `, "m"));
+      const checked: unknown = JSON.parse((await runCli(["check", "-o", "json"])).stdout);
+      const item = listAt(checked, "items").find(
+        (each) => stringAt(recordAt(each, "object"), "name") === name,
+      );
+      expect(item).toMatchObject({ object: { kind: "Cluster" }, state: "ok", reason: "Active" });
+    });
+
+    it("--rotate-key alone renews the key of the agent, and tells how the token is", async () => {
+      const name = unique("both");
+      await gateway(name, [...address, "--token-stdin"], await newToken("1h"));
+      await connect(name, "--projects=web");
+      const { code, stdout, stderr } = await connect(name, "--rotate-key", "--overlap=1h");
+      expect([code, await keysOf(name)]).toEqual([0, [expect.any(String), expect.any(String)]]);
+      expect(kindsIn(stdout)).toEqual(expect.arrayContaining(["Secret", "ServiceAccount"]));
+      expect(stderr).toContain("create token latchkey-gateway --duration=2160h | ");
+    });
+
+    it("--direct states an address, once, and takes a CA away that is not given again", async () => {
+      const name = unique("direct");
+      const words = ["--direct", ...address];
+      const { code, stderr } = await connect(name, ...words);
+      expect([code, stderr]).toEqual([0, expect.stringContaining("cluster connect")]);
+      const data = await dataOf(name);
+      expect([data("direct-server"), data("direct-ca.crt").trim()]).toEqual([
+        url,
+        certificateAuthority.trim(),
+      ]);
+      expect((await connect(name, ...words)).stderr).not.toContain("changed");
+      const moved = await connect(name, "--direct", "--address=https://direct.example.com/");
+      expect(moved.stderr).toContain("direct-server and direct-ca.crt changed");
+      const { data: after } = await api.get(secretPath(name));
+      expect(Object.keys(recordAt({ after }, "after"))).toEqual(["direct-server"]);
+      expect((await dataOf(name))("direct-server")).toBe("https://direct.example.com");
+    });
+
+    it.each([
+      ["no token", ["--gateway", "--token-stdin", ...address], "", "has no token; run: kubectl"],
+      [
+        "a token of two words",
+        ["--gateway", "--token-stdin", ...address],
+        "a b",
+        "must have token",
+      ],
+      ["a token that has ended", ["--gateway", "--token-stdin", ...address], "ended", "has ended"],
+      ["no address", ["--gateway"], "", "--gateway requires --address and --address-ca"],
+      ["no CA", ["--gateway", ...address.slice(0, 1)], "", "and --address-ca"],
+      ["plain HTTP", ["--gateway", "--address=http://a"], "", "must be an https URL"],
+      ["a token without its way", ["--token-stdin"], "t", "--token-stdin requires --gateway"],
+      ["an address without a way", address, "", "require --gateway or --direct"],
+      ["no direct address", ["--direct"], "", "--direct requires --address"],
+    ])("%s is refused, and nothing is made", async (_what, words, given, problem) => {
+      const name = unique("refused");
+      const ended = `e30.${Buffer.from('{"exp":1700000000}').toString("base64url")}.c2ln`;
+      const input = given === "ended" ? ended : given;
+      const { code, stdout, stderr } = await cluster(["connect", name, ...words], { input });
+      expect([code, stdout]).toEqual([2, ""]);
+      expect(stderr).toContain(problem);
+      if (given.length > 1) expect(stderr).not.toContain(input);
+      expect((await api.find(secretPath(name))).code).toBe(404);
+    });
+  });
 
   it("completion proposes connected clusters", async () => {
     const name = unique("proposed");

@@ -120,6 +120,7 @@ const rows: { readonly [Name in keyof typeof commands]: readonly Row[] } = {
     ["NEW --ttl=1h", noneBut(0)],
     ["NEW --central-server=http://a", forAll(2)],
     ["NEW --insecure-skip-tls-verify", forAll(2)],
+    ["NEW --gateway", noneBut(2)],
     ["Not/a/name", forAll(2)],
   ],
   clusterDisconnect: [["nothing", noneBut(4)]],

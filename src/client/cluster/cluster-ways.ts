@@ -72,8 +72,7 @@ export async function reach(
       throw new UsageError(`the standard input has no token; run: ${makes(name, flags)}`);
     const made = gatewayKubeconfig(name, address, token);
     const { reason, message } = credentialEnd(made.access, now);
-    if (reason === "Expired")
-      throw new UsageError(`${message}; run: ${makes(name, flags)}`);
+    if (reason === "Expired") throw new UsageError(`${message}; run: ${makes(name, flags)}`);
     return { data: { ...direct, ...made.data }, manifests: [], sentences: [message] };
   }
   const end = access && credentialEnd(access, now);

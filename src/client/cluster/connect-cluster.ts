@@ -48,7 +48,8 @@ export const connectCluster: Action<"clusterConnect"> = async (
   const server = named && (await centralServer(named, latchkeyNamespace, cluster));
   const found = secretOf(await clusterSecrets(cluster, name), name);
   const keys = isOfAgent ? await agentKeysOf(name, { found, flags }, cluster) : [];
-  const reached = isPlain && !flags.rotateKey ? noAddress : await reach(name, { flags, found }, deps);
+  const reached =
+    isPlain && !flags.rotateKey ? noAddress : await reach(name, { flags, found }, deps);
   if (isOfAgent || projects !== undefined || Object.keys(reached.data).length > 0) {
     const terms = { name, projects, data: reached.data };
     const secret = await ensureClusterSecret(terms, found, { cluster, terminal });
@@ -62,7 +63,11 @@ export const connectCluster: Action<"clusterConnect"> = async (
     ? await connectAgent(name, { flags, keys, server, manifests }, deps)
     : exitCodes.done.code;
   if (!isOfAgent && manifests.length > 0)
-    printManifest(yamlTexts([agentNamespaceManifest(namespaceIn(flags)), ...manifests]), flags, cli);
+    printManifest(
+      yamlTexts([agentNamespaceManifest(namespaceIn(flags)), ...manifests]),
+      flags,
+      cli,
+    );
   for (const sentence of reached.sentences) terminal.say(sentence);
   return code;
 };

@@ -39,8 +39,7 @@ export function credentialEnd(access: ClusterAccess, now: number): CredentialEnd
     return { state: "ok", reason: "Active", message: `${subject} names no end`, endsAt: undefined };
   const { endsAt } = validity;
   const reason = credentialState(validity, now);
-  const when =
-    reason === "Expired" ? "has ended" : `ends in ${spanText((endsAt - now) / 1000)}`;
+  const when = reason === "Expired" ? "has ended" : `ends in ${spanText((endsAt - now) / 1000)}`;
   const message = `${subject} ${when}, at ${timestamp(endsAt)}, and no process renews it`;
   return { state: verdicts[reason], reason, message, endsAt };
 }

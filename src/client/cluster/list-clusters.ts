@@ -40,7 +40,16 @@ function withCredential(item: ClusterItem, credential: ClusterCredential): Clust
     : { ...figures, state, reason, message: `${message}; ${renewal(item.object)}` };
 }
 
-const head = ["NAME", "PROJECTS", "HEARTBEAT", "OFFERED", "SYNCED", "WITHDRAWALS", "UNSEEN", "CREDENTIAL"];
+const head = [
+  "NAME",
+  "PROJECTS",
+  "HEARTBEAT",
+  "OFFERED",
+  "SYNCED",
+  "WITHDRAWALS",
+  "UNSEEN",
+  "CREDENTIAL",
+];
 
 /** Connected clusters as a table; empty without any. */
 function clustersText(items: readonly ClusterItem[], now: number): string {
