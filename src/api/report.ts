@@ -74,10 +74,7 @@ export interface ClusterFigures {
    * none.
    */
   readonly unseenAge?: number | undefined;
-  /**
-   * In `cluster list`: when the credential of the gateway ends, or `none` if it names no end;
-   * absent if the gateway does not reach the cluster.
-   */
+  /** In `cluster list`: when the credential of the gateway ends; `none` if it names no end. */
   readonly credentialEnd?: string | undefined;
 }
 

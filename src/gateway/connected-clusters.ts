@@ -3,7 +3,11 @@ import { keyOf, type Metadata } from "../api/object.ts";
 import { parseMetadata, recordAt, stringAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import type { RequestLocations } from "../authn/request-locations.ts";
-import type { ClusterAccess, RefusedKubeconfig } from "../domain/gateway/cluster-kubeconfig.ts";
+import {
+  type ClusterAccess,
+  parseClusterKubeconfig,
+  type RefusedKubeconfig,
+} from "../domain/gateway/cluster-kubeconfig.ts";
 import type { ListedClusters } from "../domain/gateway/cluster-list.ts";
 import {
   clusterOfSecret,
@@ -24,12 +28,13 @@ import { credentialState } from "../domain/gateway/credential-end.ts";
 import type { Validity } from "../domain/lifetime.ts";
 import { throttledReason, throttledText } from "../domain/outbox/cluster-overview.ts";
 import type { RequestLocation } from "../domain/scope/scoped-request.ts";
+import { clusterKubeconfigYaml } from "../kube/credentials/kubeconfig.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
 import type { InformerDeps } from "../kube/informer/informer-options.ts";
 import { Informer } from "../kube/informer/informer.ts";
 import type { Change } from "../kube/informer/store.ts";
 import { type WatchReading, watchReadings } from "../kube/informer/watch-metrics.ts";
-import { credentialValidity, readClusterKubeconfig } from "../tokens/cluster-credential.ts";
+import { credentialValidity } from "../tokens/cluster-credential.ts";
 import type { GatewayUpstream } from "./upstreams.ts";
 
 /** Dependencies of {@link ConnectedClusters}. */
@@ -262,7 +267,8 @@ function parseClusterSecret(raw: unknown): ClusterSecret {
   const text = decoded(kubeconfigKey);
   const metadata = parseMetadata(raw);
   const { namespace = "" } = virtualClusterNamespaceOf(metadata);
-  const kubeconfig = text === undefined ? undefined : readClusterKubeconfig(text);
+  const kubeconfig =
+    text === undefined ? undefined : parseClusterKubeconfig(clusterKubeconfigYaml(text));
   return {
     metadata,
     kubeconfig,

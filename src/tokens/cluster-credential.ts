@@ -1,12 +1,6 @@
-import { load } from "js-yaml";
 import { numberAt } from "../api/parse.ts";
-import { readingBounds } from "../api/reading-bounds.ts";
 import { SecretText } from "../api/secret-text.ts";
-import {
-  type ClusterAccess,
-  parseClusterKubeconfig,
-  type RefusedKubeconfig,
-} from "../domain/gateway/cluster-kubeconfig.ts";
+import type { ClusterAccess } from "../domain/gateway/cluster-kubeconfig.ts";
 import type { Validity } from "../domain/lifetime.ts";
 import { validityOf } from "./certificate-pem.ts";
 import { strictJson } from "./strict-json.ts";
@@ -48,21 +42,6 @@ export function clusterConnection({
         },
         authorization: undefined,
       };
-}
-
-/** Reads the text of a kubeconfig of a connected cluster, which is YAML. */
-export function readClusterKubeconfig(text: string): ClusterAccess | RefusedKubeconfig {
-  return parseClusterKubeconfig(loaded(text));
-}
-
-/** The YAML of a text; undefined if it is none, because the parser's error quotes it. */
-function loaded(text: string): unknown {
-  if (text.length > readingBounds.clusterKubeconfig.bytes) return undefined;
-  try {
-    return load(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

@@ -2,23 +2,26 @@ import type { Metadata } from "../../api/object.ts";
 import { stringMapAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import { SecretText } from "../../api/secret-text.ts";
-import type { ClusterAccess } from "../../domain/gateway/cluster-kubeconfig.ts";
+import {
+  type ClusterAccess,
+  parseClusterKubeconfig,
+} from "../../domain/gateway/cluster-kubeconfig.ts";
 import { kubeconfigKey } from "../../domain/gateway/connected-cluster.ts";
 import {
   certificatesIn,
   directKeys,
   parseDirectAddress,
 } from "../../domain/gateway/direct-address.ts";
+import { clusterKubeconfigYaml } from "../../kube/credentials/kubeconfig.ts";
 import { UsageError } from "../../runtime/config-values.ts";
 import { readTextFile } from "../../runtime/read-text-file.ts";
-import { readClusterKubeconfig } from "../../tokens/cluster-credential.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import type { Flags } from "../cli.ts";
 import { kubeconfigContent } from "../connection/cluster-address.ts";
 import { yamlText } from "../output.ts";
 
 /** The options about where a connected cluster is reached. */
-export type AddressFlags = Pick<Flags<"clusterConnect">, "address" | "addressCa">;
+type AddressFlags = Pick<Flags<"clusterConnect">, "address" | "addressCa">;
 
 /** Data of the Secret of a cluster in base64; null removes a key. */
 export type ClusterData = Readonly<Record<string, SecretText | string | null>>;
@@ -43,7 +46,7 @@ export function dataIn(secret: unknown): Data {
 
 /** The kubeconfig in the data of a Secret, if the gateway can use it. */
 export function storedAccess({ [kubeconfigKey]: text }: Data): ClusterAccess | undefined {
-  const read = text === undefined ? undefined : readClusterKubeconfig(text);
+  const read = text === undefined ? undefined : parseClusterKubeconfig(clusterKubeconfigYaml(text));
   return read?.kind === "access" ? read : undefined;
 }
 
@@ -72,7 +75,7 @@ export function gatewayAddress(
 /** A kubeconfig with a token; throws a UsageError, which does not quote the token. */
 export function gatewayKubeconfig(name: string, address: object, token: string) {
   const text = yamlText(kubeconfigContent(name, address, { token }));
-  const access = readClusterKubeconfig(text);
+  const access = parseClusterKubeconfig(clusterKubeconfigYaml(text));
   if (access.kind === "refused")
     throw new UsageError(
       `--address, --address-ca and the token of the standard input make no kubeconfig that the ` +

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { load } from "js-yaml";
 import { listAt, recordAt, stringAt, isTrueAt, stringsAt } from "../../api/parse.ts";
+import { readingBounds } from "../../api/reading-bounds.ts";
 import { withoutEnd } from "../../api/text-end.ts";
 import type { Environment } from "../../runtime/options.ts";
 import { errorCode, mostInputBytes, readAtMost } from "../../runtime/read-text-file.ts";
@@ -66,6 +67,19 @@ export interface KubeconfigOverrides {
   readonly insecureSkipTlsVerify?: boolean | undefined;
   readonly as?: string | undefined;
   readonly asGroups?: readonly string[] | undefined;
+}
+
+/**
+ * The YAML of the kubeconfig of a connected cluster; undefined if it is none, or too long, because
+ * the parser's error quotes it.
+ */
+export function clusterKubeconfigYaml(text: string): unknown {
+  if (text.length > readingBounds.clusterKubeconfig.bytes) return undefined;
+  try {
+    return load(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** PEM text that a kubeconfig holds in base64 or names as a file. */
