@@ -17,13 +17,13 @@ export const clusterCommands = {
     brief: "Connect a cluster to its agent, to the gateway or for direct tokens",
     details: [
       "With --agent, or without a way, it creates the Secret of the cluster in namespace " +
-        "latchkey-clusters, the namespace latchkey-cluster-NAME with the outbox, and an access " +
-        "key of the agent, which works for the outbox alone. The output is for the connected cluster " +
-        "and has the key. A second run creates what is missing and prints no key: the API server " +
-        "has only its digest.",
-      "With --gateway, it prints the account of the gateway and the command that makes its " +
-        "token, of 90 days; with --token-stdin it stores the token. No process renews it: cluster list, " +
-        "check and the alert LatchkeyLifetimesEnd say when it ends.",
+        "latchkey-clusters, the namespace latchkey-cluster-NAME with the outbox, and an " +
+        "access key of the agent, which works for the outbox alone. The output is for the " +
+        "connected cluster and has the key. A second run creates what is missing and prints " +
+        "no key: the API server has only its digest.",
+      "With --gateway, it prints the account of the gateway and the command that makes " +
+        "its token, of 90 days; with --token-stdin it stores the token. No process renews " +
+        "it: cluster list, check and the alert LatchkeyLifetimesEnd say when it ends.",
       "The agent needs the verb connect on clusters.management.service of that name, and " +
         "impersonate for the user latchkey-cluster-agent:NAME.",
     ],
