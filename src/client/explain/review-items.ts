@@ -125,9 +125,13 @@ function answered(object: ReportObject, message: string): ReportItem {
 const isUnreachable =
   /deadline exceeded|timeout|timed out|no answer in|no route to host|unreachable/;
 
-/** The last part of a chain of errors, which before that names the secret path of the webhook. */
+/**
+ * The last part of a chain of errors, which before that names the secret path of the webhook;
+ * without what is left of the list of errors of all authenticators.
+ */
 function noAnswer(object: ReportObject, error: string): ReportItem {
-  const [cause = ""] = /^[^]*[^\s\],]/.exec(error.replace(/^[^]*"[^"]*": /, "")) ?? [];
+  const last = error.replace(/^[^]*"[^"]*": /, "").replace(/^[\s[,]+/, "");
+  const [cause = ""] = /^[^]*[^\s\],]/.exec(last) ?? [];
   const advice = isUnreachable.test(cause)
     ? "look whether a firewall or a NetworkPolicy keeps kube-apiserver " +
       "from port 8443 of the webhook, and at the log of latchkey webhook"

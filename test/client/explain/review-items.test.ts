@@ -73,6 +73,17 @@ test.each<[string, Partial<Answers>, readonly string[], string]>([
     "The webhook did not answer a review: access key cache not synced; retry;",
   ],
   [
+    "a webhook whose cache is behind, beside another authenticator",
+    {
+      tokenreviews: [
+        201,
+        { status: { error: "[invalid bearer token, access key cache not synced; retry]" } },
+      ],
+    },
+    [...answered, "problem", "NotAnswered", ...answered],
+    "The webhook did not answer a review: access key cache not synced; retry;",
+  ],
+  [
     "a webhook that refuses the key",
     {
       ownedaccesskeys: refusal(
