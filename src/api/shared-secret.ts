@@ -97,8 +97,11 @@ function readData(object: unknown): { readonly data: SecretData; readonly keys: 
   const data = recordAt(object, "data");
   const keys = Object.keys(data);
   const read = keys.slice(0, mostDataKeys + 1).flatMap((key) => {
-    const value = stringAt(data, key);
-    return value === undefined ? [] : [[key, new SecretText(value)]];
+    const value = Object.hasOwn(data, key) ? data[key] : undefined;
+    // An object of a file that the API server has not answered yet has SecretTexts.
+    if (value instanceof SecretText) return value.isBase64 ? [[key, value]] : [];
+    const text = stringAt(data, key);
+    return text === undefined ? [] : [[key, new SecretText(text)]];
   });
   return { data: Object.fromEntries(read), keys: keys.length };
 }

@@ -21,6 +21,13 @@ describe("parseSharedSecret", () => {
     });
   });
 
+  test("reads the values of an object that was not sent yet, and none that is not base64", () => {
+    const data = { password: new SecretText("cGFzcw=="), wrong: new SecretText("no base64") };
+    const parsed = parseSharedSecret({ metadata, spec: { data } });
+    expect(parsed.data).toEqual({ password: data.password });
+    expect(parsed.keys).toBe(2);
+  });
+
   test("returns every field, and the data as SecretTexts", () => {
     const access = [
       {
