@@ -95,8 +95,11 @@ export function clusterState(
       state: "problem",
       reason: "ClusterUnknown",
       message:
-        `No Secret connects cluster "${name}", which still has an outbox; ` +
-        `run kubectl latchkey cluster disconnect ${name}.`,
+        observed.namespace === undefined
+          ? `No connected cluster has the name "${name}"; correct the name, or run ` +
+            `kubectl latchkey cluster connect ${name}.`
+          : `No Secret connects cluster "${name}", which still has an outbox; ` +
+            `run kubectl latchkey cluster disconnect ${name}.`,
     };
   const agent = agentOf(observed, now);
   const isClosed = connected.projects.length === 0;

@@ -324,6 +324,22 @@ describe("a cluster as a whole", () => {
   });
 
   test.for<[string, Partial<ObservedCluster>, string]>([
+    [
+      "names the command that ends an outbox without a cluster",
+      {},
+      'No Secret connects cluster "east", which still has an outbox; run kubectl latchkey cluster disconnect east.',
+    ],
+    [
+      "claims no outbox of a cluster that never existed",
+      { namespace: undefined },
+      'No connected cluster has the name "east"; correct the name, or run kubectl latchkey cluster connect east.',
+    ],
+  ])("%s", ([, change, wanted]) => {
+    const { message } = clusterState({ ...well, connected: undefined, ...change }, now);
+    expect(message).toBe(wanted);
+  });
+
+  test.for<[string, Partial<ObservedCluster>, string]>([
     ["is well", {}, "ok Synced"],
     ["is not connected any more", { connected: undefined }, "problem ClusterUnknown"],
     ["has no outbox", { namespace: undefined }, "problem OutboxMissing"],
