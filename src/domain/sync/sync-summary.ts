@@ -75,9 +75,11 @@ export function summarize(
   const evaluated = reports.map((report) => ({ report, verdict: verdictOf(source, report) }));
   const count = (kind: Verdict["kind"]): number =>
     evaluated.filter(({ verdict }) => verdict.kind === kind).length;
-  const newerSources = reports.flatMap(({ conflicting: newer }) => newer ?? []);
-  const [newer] = newerSources;
-  const withheld = reports.flatMap(({ withheld: [key] = [] }) => key ?? []);
+  const newerSources = byTarget(reports.filter(({ conflicting }) => conflicting !== undefined));
+  const newer = newerSources[0]?.conflicting;
+  const withheld = byTarget(reports.filter(({ withheld: keys = [] }) => keys.length > 0)).flatMap(
+    ({ withheld: [key] = [] }) => key ?? [],
+  );
   return {
     desired: reports.length - count("opted-out"),
     synced: count("synced"),
@@ -95,6 +97,11 @@ export function summarize(
       ? {}
       : { withheld: { targets: withheld.length, key: withheld[0] } }),
   };
+}
+
+/** In one order, so that a controller that starts says the same as the one before it. */
+function byTarget(reports: readonly TargetReport[]): readonly TargetReport[] {
+  return reports.toSorted((one, other) => (keyOf(one.target) < keyOf(other.target) ? -1 : 1));
 }
 
 type Verdict =

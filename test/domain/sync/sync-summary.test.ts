@@ -214,3 +214,15 @@ describe("a project without a target", () => {
     expect(emptyProjectsSentence(projects, "team").length).toBeLessThan(400);
   });
 });
+
+test("what a status names first does not depend on the order in which targets were seen", () => {
+  const state = { kind: "current", source: live } as const;
+  const [one, other] = [older.secret.metadata, { ...older.secret.metadata, name: "other" }];
+  const reports = [
+    report("a", state, { conflicting: one, withheld: ["example.com/a"] }),
+    report("b", state, { conflicting: other, withheld: ["example.com/b"] }),
+  ];
+  const first = summarize(live, reports, []);
+  expect(summarize(live, reports.toReversed(), [])).toEqual(first);
+  expect([first.contested.newer?.name, first.withheld?.key]).toEqual([one.name, "example.com/a"]);
+});
