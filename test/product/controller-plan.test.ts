@@ -303,7 +303,7 @@ describe("the plan of a change, computed from live objects,", () => {
     }
     process.stderr.write(`controller-plan: ${JSON.stringify(counts)}\n`);
     expect(Object.keys(counts)).toEqual(expect.arrayContaining(wantedActions));
-  });
+  }, 900_000);
 });
 
 function keyIn({ kind, path }: Step): Key {
