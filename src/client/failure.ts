@@ -58,9 +58,7 @@ function kubeSentence(error: KubeError): string {
   switch (error.code) {
     case "Network":
       if (error.status !== 0) return error.explanation;
-      return (
-        tlsFailure(error.explanation) ?? `the API server does not answer: ${error.explanation}`
-      );
+      return tlsFailure(error) ?? `${serverOf(error)} does not answer: ${error.explanation}`;
     case "Unauthorized":
       return (
         "the API server does not accept the credentials; " +
@@ -85,6 +83,11 @@ function kubeSentence(error: KubeError): string {
     case "Fenced":
       return error.explanation;
   }
+}
+
+/** The API server that an error is about, with its host where it is known. */
+function serverOf({ host }: KubeError): string {
+  return host === undefined ? "the API server" : `the API server at ${host}`;
 }
 
 /**
@@ -126,16 +129,17 @@ const certificateProblems: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
-/** A sentence for the error code of a TLS handshake that failed; undefined for another code. */
-function tlsFailure(code: string): string | undefined {
+/** A sentence for the error of a TLS handshake that failed; undefined for another code. */
+function tlsFailure(error: KubeError): string | undefined {
+  const code = error.explanation;
   const problem = certificateProblems.get(code);
-  if (problem !== undefined) return `the certificate of the API server ${problem} (${code})`;
+  if (problem !== undefined) return `the certificate of ${serverOf(error)} ${problem} (${code})`;
   if (!code.startsWith("ERR_SSL_") && code !== "EPROTO") return undefined;
   const [, ...alerts] = code.split("_ALERT_");
   return alerts.some((alert) => /CERTIFICATE|UNKNOWN_CA/.test(alert))
-    ? "the API server does not accept the client certificate of the kubeconfig; " +
+    ? `${serverOf(error)} does not accept the client certificate of the kubeconfig; ` +
         `log in again, or use another context (${code})`
-    : "the API server and the client agree on no TLS connection; " +
+    : `${serverOf(error)} and the client agree on no TLS connection; ` +
         `check the address and the port of the server, and the proxy if there is one (${code})`;
 }
 

@@ -42,6 +42,12 @@ describe("an error has an exit code and a sentence", () => {
       1,
       "the API server does not answer: ECONNREFUSED",
     ],
+    [
+      "no network to a host",
+      refused("Network", 0, { explanation: "ECONNREFUSED", host: "a:6443" }),
+      1,
+      "the API server at a:6443 does not answer: ECONNREFUSED",
+    ],
     ["a failure", new Failure("not well", "unhealthy"), 3, "not well"],
     ["a bug", new TypeError("x is\nundefined"), 1, "x is undefined"],
     ["a thrown text", "text", 1, "text"],

@@ -34,6 +34,8 @@ export interface KubeErrorDetails {
   readonly lacksPermission?: boolean;
   /** Whether the response has more bytes than the client reads. */
   readonly isResponseTooLarge?: boolean;
+  /** Host and port of the server, where a user is told which one failed. */
+  readonly host?: string;
 }
 
 /** A failed request to the API server; the message contains no value of the request body. */
@@ -47,6 +49,7 @@ export class KubeError extends Error {
   readonly explanation: string;
   readonly lacksPermission: boolean;
   readonly isResponseTooLarge: boolean;
+  readonly host: string | undefined;
 
   constructor(message: string, details: KubeErrorDetails) {
     super(message);
@@ -60,6 +63,7 @@ export class KubeError extends Error {
     this.explanation = details.explanation ?? message;
     this.lacksPermission = details.lacksPermission ?? false;
     this.isResponseTooLarge = details.isResponseTooLarge ?? false;
+    this.host = details.host;
   }
 }
 

@@ -138,7 +138,7 @@ function exchange(
   const end = AbortSignal.timeout(Math.min(deps.timeoutMs, mostTimeoutMs));
   const { promise, resolve: fulfil, reject } = Promise.withResolvers<ApiResponse>();
   const failed = (error: unknown): void =>
-    reject(failure(call, end.aborted ? new Error(`no answer in ${deps.timeoutMs} ms`) : error));
+    reject(failure(call, host, end.aborted ? new Error(`no answer in ${deps.timeoutMs} ms`) : error));
   const asked = send(
     { ...options, method: call.method, path: sent.prefix + call.path, headers },
     (answer) => {
@@ -188,8 +188,8 @@ export function warningsIn(header: string | readonly string[] | undefined): read
   );
 }
 
-function failure(call: ApiRequest, error: unknown): KubeError {
+function failure(call: ApiRequest, host: string, error: unknown): KubeError {
   const problem = reasonOf(error);
   const isResponseTooLarge = error instanceof ResponseTooLarge;
-  return networkError(call, problem, { explanation: problem, isResponseTooLarge });
+  return networkError(call, problem, { explanation: problem, isResponseTooLarge, host });
 }
