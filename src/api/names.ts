@@ -208,6 +208,9 @@ export const certificateSecrets = {
 /** The annotation in which client-side apply stores the whole object, including secrets. */
 export const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
 
+/** The annotation of the Lease of the controller that has the version of its holder. */
+export const versionAnnotation = "app.kubernetes.io/version";
+
 /**
  * Prefixes of the annotation keys that configure the sync of a SharedSecret, or mark its copies.
  */

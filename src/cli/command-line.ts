@@ -48,7 +48,8 @@ export async function runCommandLine(
   { stdout, stderr }: OutputStreams,
 ): Promise<number> {
   const { commands, helpForm, exitCodeOf } = program;
-  const split = splitAtProgram(argv, program);
+  const isVersion = argv[0] === "--version" && commands.some(({ name }) => name === "version");
+  const split = splitAtProgram(isVersion ? ["version", ...argv.slice(1)] : argv, program);
   const vocabulary = { commands, connection: helpForm.connection };
   const words = hoisted(separated(split.own, vocabulary), vocabulary);
   const command = commands.find(({ name }) => name === words[0]);

@@ -1,7 +1,7 @@
 import type { Command } from "../cli/command.ts";
 import { adminCommands } from "./admin/admin-commands.ts";
 import { clusterCommands } from "./cluster/cluster-commands.ts";
-import { resultOutput } from "./connection/connection-options.ts";
+import { resultOutput, systemNamespace } from "./connection/connection-options.ts";
 import { explainCommands } from "./explain/explain-commands.ts";
 import { keyCommands } from "./keys/key-commands.ts";
 import { oneOf, someText, switchOption } from "./option-values.ts";
@@ -44,10 +44,15 @@ const ownCommands = {
   },
   version: {
     name: "version",
-    brief: "Print the versions of this program and of the API server",
+    brief: "Print the versions of this program, of the API server and of the controller",
+    details: [
+      "kubectl latchkey --version is the same. The controller writes its version to its Lease, " +
+        "which not every user may read.",
+    ],
     arguments: [],
     options: {
       client: switchOption({ help: "print only the version of this program, without a request" }),
+      ...systemNamespace,
       ...resultOutput,
     },
     connects: true,

@@ -1,4 +1,4 @@
-import { fieldManager, group, ownObjects } from "../api/names.ts";
+import { fieldManager, group, ownObjects, versionAnnotation } from "../api/names.ts";
 import { Certificates, type ServiceNames } from "../certificates/certificates.ts";
 import { BodyLimiter } from "../kube/client/body-limiter.ts";
 import { createClient, type SizeOf } from "../kube/client/client.ts";
@@ -6,8 +6,9 @@ import type { Transport } from "../kube/client/transport.ts";
 import { EventRecorder } from "../kube/event-recorder.ts";
 import { createListWatch } from "../kube/informer/list-watch.ts";
 import { Recovery } from "../kube/informer/recovery.ts";
-import type { ElectionEnd, LeaseTimes } from "../kube/leader-election.ts";
+import type { ElectionEnd, LeaseNotes, LeaseTimes } from "../kube/leader-election.ts";
 import type { ProcessConnectionDeps } from "../kube/process-connection.ts";
+import { latchkeyVersion } from "../runtime/latchkey-version.ts";
 import type { ProcessPart } from "../runtime/run-process.ts";
 import { Yielder } from "../runtime/yielder.ts";
 import { centralProgram } from "./central-program.ts";
@@ -51,7 +52,8 @@ export function assembleController(
   const transports = new ProcessTransports(deps, yielder);
   const recovery = new Recovery();
   const { namespace, identity, lease: times, writers: connections } = options;
-  const lease = { namespace, name: ownObjects.lease, identity, times, fieldManager };
+  const notes: LeaseNotes = (kept) => ({ ...kept, [versionAnnotation]: latchkeyVersion });
+  const lease = { namespace, name: ownObjects.lease, identity, times, fieldManager, notes };
   const election = newElection(lease, transports, { ...deps, recovery });
   const bodies = new BodyLimiter(options.maximumBodyBytesInFlight);
   // Copies have their own connections: kube-apiserver may take 100 ms for a write of a RoleBinding,

@@ -38,8 +38,13 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey", () => {
     expect(JSON.parse(own.stdout)).toEqual({
       client: latchkeyVersion,
       kubernetes: expect.stringMatching(/^v1\.\d+\./),
+      controller: latchkeyVersion,
     });
     expect(plugin).toEqual(own);
+    expect((await runCli(["--version", "--output=json"])).stdout).toBe(own.stdout);
+    const bobs = await runCli(["version"], { user: "bob" });
+    expect(bobs.stdout).toMatch(/^client: .*\nkubernetes: .*\n$/);
+    expect(bobs.stderr).toContain("you may not get leases.coordination.k8s.io/latchkey-controller");
   });
 
   it("check finds nothing wrong for an administrator", async () => {
@@ -147,7 +152,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey", () => {
   it.each([
     ["a missing kubeconfig", ["list", "--kubeconfig=/missing"], 2, "cannot be read: ENOENT"],
     ["a missing context", ["list", "--context=nowhere"], 2, 'no context "nowhere"'],
-    ["a server that does not answer", ["list", "--server=https://127.0.0.1:1"], 1, "ECONNREFUSED"],
+    ["a server that does not answer", ["list", "--server=https://127.0.0.1:1"], 1, "at 127.0.0.1:1 does not answer: ECONNREFUSED"],
     ["a wrong token", ["list", "--token=wrong"], 1, "does not accept the credentials"],
     ["a wrong flag", ["list", "--nmespace=a"], 2, "did you mean --namespace?"],
   ])("says in one sentence: %s", async (_what, args, code, sentence) => {

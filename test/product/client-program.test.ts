@@ -72,7 +72,7 @@ describe.skipIf(inject("cli") === undefined)("the client in both forms", isRun, 
     (form) => {
       const version = run(form, ["version"]);
       expect(version).toMatchObject({ code: 0, stderr: "" });
-      expect(version.stdout).toMatch(/^client: .*\nkubernetes: v1\..*\n$/);
+      expect(version.stdout).toMatch(/^client: .*\nkubernetes: v1\..*\ncontroller: .*\n$/);
       // The certificate of the API server is checked: the CA of the gateway did not sign it.
       const ca = join(directory, "other.crt");
       writeFileSync(ca, inject("cli")?.gatewayCa ?? "");
