@@ -1,6 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { dump, type DumpOptions, SCALAR_STYLE, visit } from "js-yaml";
 import { spanText } from "../domain/lifetime.ts";
+import type { ObjectRef } from "../api/object.ts";
+import type { Resource } from "../api/resources.ts";
 import { timestamp } from "../domain/plan/conditions.ts";
 import { printable } from "./failure.ts";
 import type { Terminal } from "./terminal.ts";
@@ -76,6 +78,22 @@ function visibleBytes(bytes: Buffer): string {
       /[^\n\t\x20-\x7e]/g,
       (byte) => `\\x${byte.charCodeAt(0).toString(16).padStart(2, "0")}`,
     );
+}
+
+/** What a command did. */
+interface Done {
+  readonly what: string;
+  readonly dryRun?: boolean;
+}
+
+/** What a command did to an object, as kubectl says it: `sharedsecret/database set password`. */
+export function doneText(
+  { kind }: Resource,
+  { name }: ObjectRef,
+  { what, dryRun = false }: Done,
+): string {
+  const ending = dryRun ? " (server dry run)" : "";
+  return `${kind.toLowerCase()}/${printable(`${name} ${what}`)}${ending}\n`;
 }
 
 /** The format of a result for programs; a text for people without one. */

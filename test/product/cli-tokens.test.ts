@@ -75,14 +75,15 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey token and kubecon
     });
     expect(await remove("bob", name, "--dry-run=server")).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining("is deleted (dry run)"),
+      stdout: `directclusterendpointtoken/${name} deleted (server dry run)\n`,
     });
     const pathOf = (made: string) =>
       `/apis/management.service/v1/directclusterendpointtokens/${made}`;
     expect((await api.find(pathOf(name))).code).toBe(200);
     const deleted = await remove("bob", name, unique("never"), other);
     expect(deleted.code).toBe(5);
-    expect(deleted.stderr.match(/ is (?:being )?deleted/g)).toHaveLength(2);
+    const said = deleted.stdout + deleted.stderr;
+    expect(said.match(/ (?:is being )?deleted/g)).toHaveLength(2);
     const areGone = async () =>
       (await Promise.all([name, other].map((made) => api.find(pathOf(made))))).every(
         ({ code }) => code === 404,

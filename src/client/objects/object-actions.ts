@@ -6,7 +6,7 @@ import type { Cli } from "../cli.ts";
 import type { ConnectionFlags } from "../connection/connection-options.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { exitCodeOf, printable, sentenceOf } from "../failure.ts";
-import { type ResultFormat, resultText } from "../output.ts";
+import { doneText, type ResultFormat, resultText } from "../output.ts";
 import { waitUntil } from "../progress.ts";
 import { findObjects } from "./find-objects.ts";
 import type { PrintedResource } from "./listing.ts";
@@ -111,10 +111,11 @@ export function deleteOf(resource: Resource) {
     const refs = args.map((name) => refOf(resource, name, cluster));
     const deleted = await tried(refs, async (ref) => {
       await cluster.delete(resource, ref, { dryRun });
-      if (dryRun) terminal.say(`${kind} "${keyOf(ref)}" is deleted (dry run)`);
+      if (dryRun) terminal.print(doneText(resource, ref, { what: "deleted", dryRun }));
     });
     await tried(dryRun ? [] : deleted, async (ref) => {
       const end = await waitUntil(() => endOf(resource, ref, cluster), goneWithinMs, { clock });
+      if (end === "deleted") return terminal.print(doneText(resource, ref, { what: end }));
       terminal.say(`${kind} "${keyOf(ref)}" ${end ?? stillThere}`);
     });
     return failed;
@@ -125,7 +126,7 @@ const stillThere =
   `is being deleted, which takes longer than ${goneWithinMs / 1000} s; ` +
   "look at its finalizers, and at the log of latchkey controller";
 
-/** What is left of a deleted object, as the predicate of a sentence; undefined while it exists. */
+/** What became of an object: "deleted", or the predicate of a sentence; undefined: it exists. */
 async function endOf(
   resource: Resource,
   ref: ObjectRef,
@@ -135,7 +136,7 @@ async function endOf(
     await getMetadata(resource, ref);
     return undefined;
   } catch (error) {
-    if (isKubeError(error, "NotFound")) return "is deleted";
+    if (isKubeError(error, "NotFound")) return "deleted";
     // The right to read an own object ends shortly before the object does.
     if (isKubeError(error, "Forbidden"))
       return "is being deleted, and you may not read it any more";

@@ -27,6 +27,7 @@ import {
   withoutHead,
 } from "./edited-values.ts";
 import { Failure, sentenceOf } from "../failure.ts";
+import { doneText } from "../output.ts";
 import { applierWarnings } from "./field-owners.ts";
 import { preconditions } from "../connection/cluster.ts";
 
@@ -134,14 +135,14 @@ async function editIn(path: string, name: string, deps: Editing): Promise<void> 
     if (body.trim() === "" || (!isMerged && body === withoutHead(shown))) {
       if (problem !== undefined)
         throw new Failure(`SharedSecret "${keyOf(ref)}" is not changed: ${problem}`);
-      return terminal.say(`SharedSecret "${keyOf(ref)}" is unchanged`);
+      return terminal.print(doneText(resource, ref, { what: "unchanged" }));
     }
     const edited = parseEdited(text);
     problem =
       typeof edited === "string"
         ? edited
         : await stored(changeBetween(plainValues(object), edited));
-    if (problem === undefined) return terminal.say(`SharedSecret "${keyOf(ref)}" is changed`);
+    if (problem === undefined) return terminal.print(doneText(resource, ref, { what: "edited" }));
     terminal.say(problem);
     isMerged = conflicted !== undefined;
     shown =

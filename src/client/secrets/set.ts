@@ -19,6 +19,7 @@ import { parseEnvFile } from "./env-file.ts";
 import { applierWarnings } from "./field-owners.ts";
 import { readObject } from "../missing-right.ts";
 import { textsOf } from "../objects/text-options.ts";
+import { doneText } from "../output.ts";
 import type { Terminal } from "../terminal.ts";
 
 const resource = resources.sharedSecrets;
@@ -66,10 +67,8 @@ export const setValues: Action<"set"> = async ({ flags, args }, cli) => {
     },
   );
   const verb = created ? "created with" : "set";
-  cli.terminal.say(
-    `SharedSecret "${namespace}/${name}" ${verb} ` +
-      `${[...values.keys(), ...Object.keys(texts)].join(", ")}${dryRun ? " (dry run)" : ""}`,
-  );
+  const what = `${verb} ${[...values.keys(), ...Object.keys(texts)].join(", ")}`;
+  cli.terminal.print(doneText(resource, ref, { what, dryRun }));
   for (const warning of applierWarnings(before, [...values.keys()])) cli.terminal.say(warning);
 };
 
@@ -138,9 +137,6 @@ export const unsetValues: Action<"unset"> = async ({ flags, args }, cli) => {
   const ref = { namespace, name };
   const before = await readBefore(cluster, ref);
   await cluster.patch(resource, ref, { body: { spec: { data } }, dryRun });
-  cli.terminal.say(
-    `SharedSecret "${namespace}/${name}" has no ${keys.join(", ")} any ` +
-      `more${dryRun ? " (dry run)" : ""}`,
-  );
+  cli.terminal.print(doneText(resource, ref, { what: `unset ${keys.join(", ")}`, dryRun }));
   for (const warning of applierWarnings(before, keys)) cli.terminal.say(warning);
 };

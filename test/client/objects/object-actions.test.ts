@@ -29,8 +29,8 @@ describe.each([
   test("deletes all objects, then waits until they are gone", async () => {
     expect(await run(`${command}: a b`, deleting(gone))).toEqual({
       code: 0,
-      stdout: "",
-      stderr: `${kind} "${place}a" is deleted\n${kind} "${place}b" is deleted\n`,
+      stdout: `${kind.toLowerCase()}/a deleted\n${kind.toLowerCase()}/b deleted\n`,
+      stderr: "",
       sent: [`DELETE ${path}/a`, `DELETE ${path}/b`, `GET ${path}/a`, `GET ${path}/b`],
     });
   });
@@ -47,9 +47,9 @@ describe.each([
   });
 
   test("waits for nothing in a dry run", async () => {
-    const { stderr, sent } = await run(`${command}: a --dry-run=server`, deleting(gone));
-    expect([stderr, sent]).toEqual([
-      `${kind} "${place}a" is deleted (dry run)\n`,
+    const { stdout, sent } = await run(`${command}: a --dry-run=server`, deleting(gone));
+    expect([stdout, sent]).toEqual([
+      `${kind.toLowerCase()}/a deleted (server dry run)\n`,
       [`DELETE ${path}/a?dryRun=All`],
     ]);
   });

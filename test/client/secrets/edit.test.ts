@@ -20,7 +20,7 @@ async function edited(editor: string): Promise<readonly string[]> {
   const said: string[] = [];
   const cli: Cli = {
     terminal: {
-      print() {},
+      print: (content) => void said.push(content.toString()),
       say: (sentence) => void said.push(sentence),
       isInput: false,
       isOutput: false,
@@ -41,7 +41,7 @@ async function edited(editor: string): Promise<readonly string[]> {
 }
 
 test("an edit that is unchanged is no failure", async () => {
-  expect(await edited("true")).toEqual(['SharedSecret "team-a/db" is unchanged']);
+  expect(await edited("true")).toEqual(["sharedsecret/db unchanged\n"]);
 });
 
 test.each([
