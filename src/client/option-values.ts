@@ -98,6 +98,12 @@ export const dataKey = fitting(
   "must be a data key, such as password: letters, digits, -, _ and .",
 );
 
+/** What the names of variables begin with. */
+export const variablePrefix = fitting(
+  /^[A-Za-z_][A-Za-z0-9_]{0,252}$/,
+  "must begin the name of a variable, such as DB_: letters, digits and _, no digit first",
+);
+
 /** `NAME`, or `NAME.KEY`, whose key may have other letters than a name. */
 export const sharedSecretOrKey: ParseValue<string> = (value, option) =>
   /^[a-z0-9][-a-z0-9]*\.[-._a-zA-Z0-9]{1,253}$/.test(value)

@@ -78,7 +78,8 @@ describe("no character that a terminal obeys is in", () => {
 
   test.each(["json", "yaml", "dotenv", "shell"])("get -o %s on a terminal", async (output) => {
     const values = { sharedsecrets: [sharedSecret({ A: hostile, [`B${hostile}`]: "b" })] };
-    const run = await runInMemory(["get", "database", "-o", output], {
+    const choice = output === "shell" || output === "dotenv" ? ["--all"] : [];
+    const run = await runInMemory(["get", "database", "-o", output, ...choice], {
       objects: values,
       terminal: { isOutput: true },
     });

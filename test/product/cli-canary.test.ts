@@ -80,7 +80,7 @@ describe.skipIf(inject("cli") === undefined)("the client shows no secret", () =>
     ],
     run: [
       { args: ["run", "database", "--prefix=X_", ...at, "--", "sleep", "0.2"] },
-      { args: ["run", "database", ...at, "--", "no-such-program"], code: 127 },
+      { args: ["run", "database", "--all", ...at, "--", "no-such-program"], code: 127 },
     ],
     status: [{ args: ["status", ...at] }, { args: ["status", "-o", "json", ...at] }],
     why: [

@@ -115,7 +115,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey reads and writes 
     expect(await cli([...set, "--dry-run=server"])).toMatchObject({ code: 0 });
     expect((await cli(["get", "fresh"])).code).toBe(4);
     const created = await cli(set);
-    expect(created.stderr).toContain("created with A, B");
+    expect(created.stdout).toBe("sharedsecret/fresh created with A, B\n");
     expect((await cli(["get", "fresh", "B"])).stdout).toBe("two words");
     expect((await cli(["unset", "fresh", "A"])).code).toBe(0);
     expect((await cli(["get", "fresh", "-o", "name"])).stdout).toBe("B\n");
@@ -131,12 +131,14 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey reads and writes 
         .spec;
     expect(await set("a=-", "--display-name=Orders", "--description=")).toMatchObject({
       code: 0,
-      stderr: `kubectl latchkey: SharedSecret "${namespace}/described" created with a, displayName, description\n`,
+      stdout: "sharedsecret/described created with a, displayName, description\n",
+      stderr: "",
     });
     expect(await specOf()).toEqual({ data: { a: "eA==" }, displayName: "Orders" });
     expect(await set("--description=of the shop")).toMatchObject({
       code: 0,
-      stderr: `kubectl latchkey: SharedSecret "${namespace}/described" set description\n`,
+      stdout: "sharedsecret/described set description\n",
+      stderr: "",
     });
     const described = { displayName: "Orders", description: "of the shop" };
     expect(await specOf()).toEqual({ data: { a: "eA==" }, ...described });
@@ -176,12 +178,13 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey reads and writes 
     const remove = (...args: readonly string[]) => runCli(["delete", ...args, "-n", namespace]);
     expect(await remove("leaving", "--dry-run=server")).toMatchObject({
       code: 0,
-      stderr: `kubectl latchkey: SharedSecret "${namespace}/leaving" is deleted (dry run)\n`,
+      stdout: "sharedsecret/leaving deleted (server dry run)\n",
+      stderr: "",
     });
     expect(await remove("leaving")).toMatchObject({
       code: 0,
-      stdout: "",
-      stderr: `kubectl latchkey: SharedSecret "${namespace}/leaving" is deleted\n`,
+      stdout: "sharedsecret/leaving deleted\n",
+      stderr: "",
     });
     expect((await remove("leaving")).code).toBe(4);
     const { stdout } = await runCli(["list", "-n", namespace, "-o", "name"]);
@@ -189,25 +192,31 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey reads and writes 
     expect(stdout).not.toContain("/leaving\n");
   });
 
-  it("run gives values to a program, and leaves out what would run other code", async () => {
-    const print = ["--", "/bin/sh", "-c", 'printf "%s|%s" "$PASSWORD" "$LD_PRELOAD"'];
-    const { code, stdout, stderr } = await cli(["run", "database", ...print]);
-    expect([code, stdout]).toEqual([0, `${password}|`]);
-    expect(stderr).toContain("left out LD_PRELOAD: such a variable can make programs run other");
-    expect(stderr).toContain(
-      "left out input: without --only and --prefix, a name must be upper case",
-    );
-    expect(stderr).toContain("tls.key");
-    const named = ["run", "database", "--only=PASSWORD", "--prefix=X_", "--", "/usr/bin/env"];
-    expect((await cli(named)).stdout).toContain(`X_PASSWORD=${password}\n`);
+  it("run gives a program the values that its user names, and no other", async () => {
+    const run = (...flags: readonly string[]) =>
+      cli([
+        ...["run", "database", ...flags, "--", "/bin/sh", "-c"],
+        'printf "%s|%s|%s" "$PASSWORD" "$LD_PRELOAD" "$DB_PASSWORD"',
+      ]);
+    const refused = expect.stringMatching(/name the variables: --only=KEY .*--prefix=DB_ .*--all/);
+    expect(await run()).toEqual({ code: 125, stdout: "", stderr: refused });
+    expect(await run("--only=PASSWORD")).toEqual({ code: 0, stdout: `${password}||`, stderr: "" });
+    const prefixed = await run("--prefix=DB_");
+    expect([prefixed.code, prefixed.stdout]).toEqual([0, `||${password}`]);
+    // The loader of the shell complains, too.
+    const all = await run("--all");
+    expect([all.code, all.stdout]).toEqual([0, `${password}|/evil.so|`]);
+    expect(all.stderr.match(/who may write the SharedSecret chooses the names/g)).toHaveLength(1);
+    expect(all.stderr).toContain("left out tls.key");
   });
 
   it.each([
-    [["run", "database", "--", "/bin/sh", "-c", "exit 3"], 3],
-    [["run", "database", "--", "/bin/sh", "-c", "kill -9 $$"], 137],
-    [["run", "database", "--", "no-such-program"], 127],
-    [["run", "database", "--", "/etc/passwd"], 126],
-    [["run", "nothing", "--", "true"], 125],
+    [["run", "database", "--prefix=X_", "--", "/bin/sh", "-c", "exit 3"], 3],
+    [["run", "database", "--prefix=X_", "--", "/bin/sh", "-c", "kill -9 $$"], 137],
+    [["run", "database", "--prefix=X_", "--", "no-such-program"], 127],
+    [["run", "database", "--prefix=X_", "--", "/etc/passwd"], 126],
+    [["run", "nothing", "--all", "--", "true"], 125],
+    [["run", "database", "--", "true"], 125],
     [["run", "database", "--nonsense", "--", "true"], 125],
     [["run", "database"], 125],
   ])("%j has its exit code", async (args, code) => {

@@ -1,19 +1,14 @@
 import { keyOf } from "../../api/object.ts";
 import { UsageError } from "../../runtime/config-values.ts";
 import type { PlainValues } from "../../tokens/shared-values.ts";
-import type { Action, Cli, Flags } from "../cli.ts";
+import type { Action, Flags } from "../cli.ts";
 import { jsonText, printValue, yamlText } from "../output.ts";
 import { writePrivateFiles } from "../private-files.ts";
+import type { Terminal } from "../terminal.ts";
 import { findValues, namedValues, readValues } from "./read-secret.ts";
 import type { ValueFormat } from "./secret-commands.ts";
 import { selectedVariables, type VariableFlags } from "./selected-variables.ts";
-import {
-  dotenvText,
-  isReadInDifferentWays,
-  shellText,
-  valuesObject,
-  type Variable,
-} from "./values.ts";
+import { dotenvText, isReadInDifferentWays, shellText, valuesObject } from "./values.ts";
 
 /** `kubectl latchkey get`. */
 export const getValues: Action<"get"> = async ({ flags, args }, cli) => {
@@ -29,13 +24,13 @@ export const getValues: Action<"get"> = async ({ flags, args }, cli) => {
   const name = keyOf({ namespace: cluster.choice.namespace, name: found.name });
   const only = key === undefined ? flags.only : [key];
   const values = namedValues(found.values, name, only);
-  const { output = "value", outputDirectory, prefix } = flags;
+  const { output = "value", outputDirectory, prefix, all } = flags;
   if (outputDirectory !== undefined) {
     writePrivateFiles(outputDirectory, values, "--output-directory");
     return terminal.say(`wrote ${values.size} files to ${outputDirectory}`);
   }
   if (output === "value") return printValue(singleOf(name, values), terminal);
-  printValue(valuesText(values, output, { flags: { only, prefix }, cli }), terminal);
+  printValue(valuesText(values, output, { flags: { only, prefix, all }, terminal }), terminal);
 };
 
 function checkFlags({ all, only, output, prefix }: Flags<"get">, key: string | undefined): void {
@@ -59,13 +54,13 @@ function singleOf(name: string, values: PlainValues): Buffer {
 
 interface VariableOptions {
   readonly flags: VariableFlags;
-  readonly cli: Pick<Cli, "env" | "terminal">;
+  readonly terminal: Pick<Terminal, "say">;
 }
 
 function valuesText(
   values: PlainValues,
   format: Exclude<ValueFormat, "value">,
-  { flags, cli }: VariableOptions,
+  { flags, terminal }: VariableOptions,
 ): string {
   switch (format) {
     case "json":
@@ -75,12 +70,12 @@ function valuesText(
     case "name":
       return [...values.keys()].map((key) => `${key}\n`).join("");
     case "shell":
-      return shellText(variablesOf(values, flags, cli));
+      return shellText(selectedVariables(values, flags, terminal));
     case "dotenv": {
-      const variables = variablesOf(values, flags, cli);
+      const variables = selectedVariables(values, flags, terminal);
       const differing = variables.filter(([, value]) => isReadInDifferentWays(value));
       if (differing.length > 0)
-        cli.terminal.say(
+        terminal.say(
           `set --from-env-file reads ${differing.map(([name]) => name).join(", ")} back, ` +
             "but parsers of dotenv files differ about its quotes, backslashes and line breaks; " +
             "use -o json for them",
@@ -88,15 +83,4 @@ function valuesText(
       return dotenvText(variables);
     }
   }
-}
-
-/** The variables of values; says what is left out, and why. */
-export function variablesOf(
-  values: PlainValues,
-  flags: VariableFlags,
-  { env, terminal }: Pick<Cli, "env" | "terminal">,
-): readonly Variable[] {
-  const { variables, leftOut } = selectedVariables(values, flags, env);
-  for (const sentence of leftOut) terminal.say(sentence);
-  return variables;
 }

@@ -4,11 +4,12 @@ import { keyOf } from "../../api/object.ts";
 import { errorCode } from "../../runtime/read-text-file.ts";
 import type { Action, Cli } from "../cli.ts";
 import { runExitCodes } from "../failure.ts";
-import { variablesOf } from "./get.ts";
 import { namedValues, readValues } from "./read-secret.ts";
+import { checkChoice, selectedVariables } from "./selected-variables.ts";
 
 /** `kubectl latchkey run`. */
 export const runProgram: Action<"run"> = async ({ flags, args, program }, cli) => {
+  checkChoice(flags);
   const cluster = await cli.connect(flags);
   const all = new Map<string, Buffer>();
   for (const name of args)
@@ -16,7 +17,8 @@ export const runProgram: Action<"run"> = async ({ flags, args, program }, cli) =
   const { namespace } = cluster.choice;
   const names = args.map((name) => keyOf({ namespace, name })).join('", "');
   const values = namedValues(all, names, flags.only);
-  return exitCodeOfChild(program, Object.fromEntries(variablesOf(values, flags, cli)), cli);
+  const variables = selectedVariables(values, flags, cli.terminal);
+  return exitCodeOfChild(program, Object.fromEntries(variables), cli);
 };
 
 const forwarded = ["SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;

@@ -9,6 +9,7 @@ import {
   sharedSecretOrKey,
   someText,
   switchOption,
+  variablePrefix,
 } from "../option-values.ts";
 
 /** The formats in which values are printed. */
@@ -28,7 +29,11 @@ export const sharedSecret = {
 const key = { name: "KEY", help: "data key", completes: "datakeys", read: dataKey } as const;
 
 const variableOptions = {
-  prefix: { value: "<text>", help: "text before each key", parse: someText },
+  prefix: {
+    value: "<text>",
+    help: "name each variable with this text and the data key in upper case",
+    parse: variablePrefix,
+  },
   only: {
     many: true,
     value: "<key>",
@@ -65,7 +70,7 @@ export const secretCommands = {
         "characters are escaped. Values that are no text are base64 under <key>.base64 in json " +
         "and yaml.",
       "NAME.KEY is one word if no SharedSecret has that name.",
-      "-o shell and -o dotenv leave out the same variables as the command run.",
+      "-o shell and -o dotenv need --only, --prefix or --all, as the command run does.",
     ],
     arguments: [
       { ...sharedSecret, read: sharedSecretOrKey },
@@ -85,7 +90,7 @@ export const secretCommands = {
     connects: true,
     examples: [
       "kubectl latchkey get database password",
-      "kubectl latchkey get database -o dotenv > .env",
+      "kubectl latchkey get database -o dotenv --prefix=DB_ > .env",
       "kubectl latchkey get tls --output-directory=certificates",
     ],
   },
@@ -181,14 +186,20 @@ export const secretCommands = {
     brief: "Run a program with the values of SharedSecrets in its environment",
     details: [
       "Values of a later SharedSecret replace those of an earlier one.",
-      "Without --only and --prefix, a variable needs an upper-case name, such as DB_PASSWORD, " +
-        "that your environment does not have. Names that make common programs run other code, " +
-        "such as PATH and LD_PRELOAD, need --only. The command says what it leaves out.",
+      "It needs --only, --prefix or --all. Who may write a SharedSecret chooses its data keys, " +
+        "and variables such as PATH and LD_PRELOAD make programs run other code. With --prefix, " +
+        "- and . of a data key become _.",
     ],
     arguments: [{ ...sharedSecret, many: true }],
-    options: variableOptions,
+    options: {
+      ...variableOptions,
+      all: switchOption({ help: "all values, with their data keys as names" }),
+    },
     connects: true,
     runsProgram: true,
-    examples: ["kubectl latchkey run database -- ./migrate --verbose"],
+    examples: [
+      "kubectl latchkey run database --only=PGPASSWORD -- ./migrate --verbose",
+      "kubectl latchkey run database --prefix=DB_ -- ./migrate",
+    ],
   },
 } as const satisfies Readonly<Record<string, Command>>;

@@ -1,139 +1,114 @@
 import { describe, expect, test } from "vitest";
 import {
-  isDangerousVariable,
   selectedVariables,
+  type VariableFlags,
 } from "../../../src/client/secrets/selected-variables.ts";
 import { runInMemory, sharedSecret } from "../memory-cli.ts";
 
-const values = new Map(
-  ["DB_URL", "password", "LD_PRELOAD", "USER", "tls.key", "_X", "1"].map((key) => [
-    key,
-    Buffer.from(key.toLowerCase()),
-  ]),
-);
-const [nul, binary] = [Buffer.from("a\0b"), Buffer.from([0xff])];
-const env = { USER: "me" };
+const none: VariableFlags = { only: [], prefix: undefined, all: false };
+const bytes = (text: string) => Buffer.from(text, "latin1");
+
+/** The variables of data, and what is said about them. */
+function select(data: Readonly<Record<string, string>>, flags: Partial<VariableFlags>) {
+  const said: string[] = [];
+  const values = Object.entries(data).map(([key, value]) => [key, bytes(value)] as const);
+  const given = { ...none, ...flags };
+  const variables = selectedVariables(new Map(values), given, {
+    say: (sentence) => void said.push(sentence),
+  });
+  return { variables: Object.fromEntries(variables), said };
+}
 
 describe("variables are", () => {
-  test.each<[string, readonly string[], string | undefined, readonly string[]]>([
-    ["upper-case names that the environment does not have", [], undefined, ["DB_URL"]],
-    ["those that --only names", ["LD_PRELOAD", "password"], undefined, ["LD_PRELOAD", "password"]],
-    ["but no impossible names", ["tls.key", "1"], undefined, []],
+  test.each<[string, Partial<VariableFlags>, Readonly<Record<string, string>>]>([
+    ["those that --only names, whatever they are", { only: ["PATH"] }, { PATH: "/a" }],
     [
-      "with a prefix",
-      [],
-      "A_",
-      ["A_DB_URL", "A_password", "A_LD_PRELOAD", "A_USER", "A__X", "A_1"],
+      "with a prefix, in upper case",
+      { prefix: "DB_" },
+      { DB_PATH: "/a", DB_TLS_KEY: "k", DB_1_X: "1" },
     ],
-    ["but no dangerous names", [], "LD_", []],
-    ["with a prefix that --only overrules", ["1"], "LD_", ["LD_1"]],
-  ])("%s", (_what, only, prefix, names) => {
-    const wanted = only.length === 0 ? values : new Map(only.map((key) => [key, Buffer.of()]));
-    const { variables } = selectedVariables(wanted, { only, prefix }, env);
-    expect(variables.map(([name]) => name)).toEqual(names);
+    ["named by both", { only: ["tls.key"], prefix: "x_" }, { x_TLS_KEY: "k" }],
+  ])("%s", (_what, flags, variables) => {
+    const all = { PATH: "/a", "tls.key": "k", "1-x": "1" };
+    const data = Object.entries(all).filter(([key]) => flags.only?.includes(key) ?? true);
+    expect(select(Object.fromEntries(data), flags)).toEqual({ variables, said: [] });
   });
 
-  test("text without NUL bytes", () => {
-    const texts = new Map([...values, ["NUL", nul], ["BINARY", binary]]);
-    expect(selectedVariables(texts, { only: [], prefix: undefined }, env)).toEqual({
-      variables: [["DB_URL", "db_url"]],
-      leftOut: [
-        expect.stringMatching(/^left out tls.key, 1, NUL, BINARY: a variable needs [^;]+$/),
-        expect.stringMatching(/^left out LD_PRELOAD: [^;]+; to take it, set --only=LD_PRELOAD$/),
-        expect.stringMatching(/^left out USER: your environment has [^;]+; .+ --only=USER$/),
-        expect.stringMatching(/^left out password, _X: [^;]+; .+ --only=password --only=_X$/),
-        "--only takes nothing else; what is taken now is --only=DB_URL",
-      ],
+  test("as they are named with --all, which says once who chooses the names", () => {
+    expect(select({ LD_PRELOAD: "/a.so", url: "u", __proto: "p" }, { all: true })).toEqual({
+      variables: { LD_PRELOAD: "/a.so", url: "u", __proto: "p" },
+      said: [expect.stringMatching(/^--all: who may write the SharedSecret chooses the names/)],
     });
   });
 
-  test("named with their prefix, and with the data key for --only", () => {
-    const { leftOut } = selectedVariables(values, { only: [], prefix: "BASH_" }, env);
-    expect(leftOut[1]).toMatch(/^left out BASH_DB_URL, .+ set --only=DB_URL --only=password /);
+  test("not the values that no variable can have, which are named", () => {
+    const data = { "tls.key": "k", NUL: "a\0canary", BINARY: "\u00ff", url: "u" };
+    const { variables, said } = select(data, { all: true });
+    expect(variables).toEqual({ url: "u" });
+    expect(said[0]).toMatch(/^left out tls\.key, NUL, BINARY: a variable needs a name of /);
+    expect(select(data, { prefix: "A_" })).toMatchObject({
+      variables: { A_TLS_KEY: "k", A_URL: "u" },
+      said: [expect.stringMatching(/^left out NUL, BINARY: /)],
+    });
+    expect(said.join()).not.toContain("canary");
   });
 });
 
-describe("get leaves out what run leaves out", () => {
-  const objects = {
-    sharedsecrets: [sharedSecret({ PATH: "/evil", URL: "u", USER: "x", key: "k" })],
-  };
-  const get = (...words: readonly string[]) =>
-    runInMemory(["get", "database", ...words], { objects, env: { USER: "me" } });
+describe("variables are refused", () => {
+  test.each<[string, Readonly<Record<string, string>>, Partial<VariableFlags>, RegExp]>([
+    ["without a choice", { A: "a" }, {}, /^name the variables: --only=.* --prefix=DB_ .* --all/],
+    ["with two choices", { A: "a" }, { all: true, prefix: "A_" }, /^--all cannot be combined/],
+    ["and with both others", { A: "a" }, { all: true, only: ["A"] }, /^--all cannot be combined/],
+    [
+      "if two data keys meet",
+      { "a-b": "1", "A.b": "2" },
+      { prefix: "X_" },
+      /^the data keys a-b and A\.b would both be X_A_B; choose with --only$/,
+    ],
+    ["with a named key that is no name", { "tls.key": "k" }, { only: ["tls.key"] }, /^tls\.key: /],
+    ["with a named value that is no text", { A: "\0" }, { only: ["A"] }, /^A: a variable needs/],
+    ["if none is left", { "tls.key": "k" }, { all: true }, /^no value is left for a variable$/],
+    ["of no data", {}, { prefix: "A_" }, /^no value is left for a variable$/],
+  ])("%s", (_what, data, flags, sentence) => {
+    expect(() => select(data, flags)).toThrow(
+      expect.objectContaining({ name: "UsageError", message: expect.stringMatching(sentence) }),
+    );
+  });
+});
+
+describe("get and run", () => {
+  const objects = { sharedsecrets: [sharedSecret({ PATH: "/evil", URL: "u", "db.key": "k" })] };
+  const run = (...words: readonly string[]) => runInMemory(words, { objects });
 
   test.each<[readonly string[], string]>([
-    [["-o", "shell"], "export URL='u'\n"],
-    [["-o", "dotenv"], "URL='u'\n"],
-    [["-o", "dotenv", "--only=PATH", "--only=key"], "PATH='/evil'\nkey='k'\n"],
-    [["-o", "dotenv", "--prefix=A_"], "A_PATH='/evil'\nA_URL='u'\nA_USER='x'\nA_key='k'\n"],
-    [["key", "-o", "shell"], "export key='k'\n"],
-    [["--only=key"], "k"],
-    [["--only=key", "--only=URL", "-o", "name"], "key\nURL\n"],
-  ])("%j", async (words, stdout) => {
-    expect(await get(...words)).toMatchObject({ code: 0, stdout });
+    [["-o", "dotenv", "--only=PATH", "--only=URL"], "PATH='/evil'\nURL='u'\n"],
+    [["-o", "dotenv", "--prefix=A_"], "A_PATH='/evil'\nA_URL='u'\nA_DB_KEY='k'\n"],
+    [["-o", "shell", "--all"], "export PATH='/evil'\nexport URL='u'\n"],
+    [["URL", "-o", "shell"], "export URL='u'\n"],
+    [["db.key", "-o", "shell", "--prefix=X"], "export XDB_KEY='k'\n"],
+    [["--only=URL"], "u"],
+    [["--only=URL", "--only=PATH", "-o", "name"], "URL\nPATH\n"],
+  ])("get %j", async (words, stdout) => {
+    expect(await run("get", "database", ...words)).toMatchObject({ code: 0, stdout });
   });
 
-  test("and says so", async () => {
-    expect((await get("-o", "shell")).stderr).toContain("left out PATH: such a variable can");
-  });
-
-  test.each([
-    [["key", "--only=URL"], 2, "--only cannot be combined"],
-    [["--all", "--only=URL", "-o", "json"], 2, "--only cannot be combined"],
-    [["key", "--prefix=A_"], 2, "--prefix is for --output=shell and --output=dotenv"],
-    [["--only=missing", "-o", "shell"], 4, 'has no data key "missing"; it has PATH'],
+  test.each<[readonly string[], number, string]>([
+    [["get", "database", "-o", "shell"], 2, "name the variables: --only=KEY"],
+    [["get", "database", "-o", "dotenv"], 2, "--prefix=DB_ names"],
+    [["run", "database", "--", "true"], 125, "and --all takes the names as they are"],
+    [["run", "nothing", "--", "true"], 125, "name the variables"],
+    [["run", "database", "--prefix=", "--", "true"], 125, "--prefix"],
+    [["run", "database", "--prefix=1A", "--", "true"], 125, '"1A" must begin the name of a'],
+    [["run", "database", "--prefix=A-", "--", "true"], 125, '"A-" must begin the name of a'],
+    [["run", "database", "--only=db.key", "--", "true"], 125, "db.key: a variable needs a name"],
+    [["get", "database", "URL", "--only=URL"], 2, "--only cannot be combined"],
+    [["get", "database", "--all", "--only=URL", "-o", "json"], 2, "--only cannot be combined"],
+    [["get", "database", "URL", "--prefix=A_"], 2, "--prefix is for --output=shell and"],
+    [["get", "database", "--only=no", "-o", "shell"], 4, 'has no data key "no"; it has PATH'],
   ])("%j is refused", async (words, code, sentence) => {
-    expect(await get(...words)).toMatchObject({ code, stderr: expect.stringContaining(sentence) });
-  });
-});
-
-describe("variables that make a program run other code", () => {
-  const programs = [
-    ...[
-      "PATH",
-      "LD_PRELOAD",
-      "NODE_OPTIONS",
-      "BUN_OPTIONS",
-      "BASH_ENV",
-      "ENV",
-      "PYTHONPATH",
-      "path",
-    ],
-    ...["GIT_SSH_COMMAND", "KUBE_EDITOR", "MAKEFLAGS", "LESSOPEN", "LUA_INIT", "LUA_INIT_5_4"],
-    ...["GOFLAGS", "DOTNET_STARTUP_HOOKS", "PROMPT_COMMAND", "PS1", "EDITOR", "MANPAGER"],
-    ...["SSH_ASKPASS", "RUSTC_WRAPPER", "CARGO_HOME", "OPENSSL_CONF", "KRB5_CONFIG", "JAVA_OPTS"],
-    ...["JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "MAVEN_OPTS", "GRADLE_OPTS", "CLASSPATH", "PHPRC"],
-    ...[
-      "CORECLR_PROFILER_PATH",
-      "ERL_FLAGS",
-      "R_PROFILE",
-      "ZDOTDIR",
-      "VIMINIT",
-      "EXINIT",
-      "INPUTRC",
-    ],
-    ...["BROWSER", "CC", "LDFLAGS", "PIP_INDEX_URL", "RUBYOPT", "PERL5OPT", "TAR_OPTIONS"],
-    ...["RSYNC_RSH", "WGETRC", "CURL_HOME", "TF_CLI_CONFIG_FILE", "ANSIBLE_CONFIG", "HELM_PLUGINS"],
-    ...["LATCHKEY_SERVER", "LATCHKEY_CERTIFICATE_AUTHORITY_DATA", "LATCHKEY_ACCESS_KEY"],
-    ...["KUBECONFIG", "DOCKER_HOST", "AWS_CONFIG_FILE", "PGSERVICEFILE", "XDG_CONFIG_HOME", "HOME"],
-    ...["HTTPS_PROXY", "SSL_CERT_FILE", "SSLKEYLOGFILE", "GTK_MODULES", "TERMINFO", "FPATH"],
-  ];
-  test.each(programs)("%s", (name) => {
-    expect(isDangerousVariable(name)).toBe(true);
-  });
-  const harmless = [
-    ...["password", "DATABASE_URL", "PATHNAME", "ENVIRONMENT", "NODENAME", "PGPASSWORD", "API_KEY"],
-    ...["AWS_ACCESS_KEY_ID", "GOOGLE_API_KEY", "GITHUB_TOKEN", "NPM_TOKEN", "GHCR_TOKEN"],
-    ...["DOCKER_PASSWORD", "SSH_PRIVATE_KEY", "FEATURE_FLAGS", "VIMEO_TOKEN", "GPG_PASSPHRASE"],
-    ...[
-      "PROMPT_TEMPLATE",
-      "MAIL_FROM",
-      "HISTORY_URL",
-      "MYSQL_PASSWORD",
-      "CCTV_URL",
-      "LDAP_PASSWORD",
-    ],
-  ];
-  test.each(harmless)("not %s", (name) => {
-    expect(isDangerousVariable(name)).toBe(false);
+    const { stdout, stderr, ...ended } = await run(...words);
+    expect(ended.code).toBe(code);
+    expect([stdout, stderr]).toEqual(["", expect.stringContaining(sentence)]);
+    expect(stderr).not.toContain("evil");
   });
 });

@@ -67,11 +67,12 @@ function escapedForms(value: string): readonly string[] {
 
 test("get -o dotenv names a value that parsers of dotenv files read in different ways", async () => {
   const objects = { sharedsecrets: [sharedSecret({ PLAIN: "a", QUOTED: `it's "x"` })] };
-  const { code, stdout, stderr } = await runInMemory(["get", "database", "-o", "dotenv"], {
-    objects,
-  });
-  expect([code, stdout]).toEqual([0, `PLAIN='a'\nQUOTED="it's \\"x\\""\n`]);
+  const { code, stdout, stderr } = await runInMemory(
+    ["get", "database", "-o", "dotenv", "--prefix=A_"],
+    { objects },
+  );
+  expect([code, stdout]).toEqual([0, `A_PLAIN='a'\nA_QUOTED="it's \\"x\\""\n`]);
   expect(stderr).toMatch(
-    /^set --from-env-file reads QUOTED back, but parsers [^\n]+ -o json[^\n]+\n$/,
+    /^set --from-env-file reads A_QUOTED back, but parsers [^\n]+ -o json[^\n]+\n$/,
   );
 });
