@@ -30,7 +30,12 @@ async function assembleProcess(
   const env = readEnvironment();
   const credentials = await loadCredentials({ ...config, env }, clock, log);
   const central = await foreignCredentials({ kubeconfig: centralKubeconfig, env }, clock, log);
-  const agent = assembleAgent(agentOptions(config, identity), { ...context, credentials, central });
+  const agent = assembleAgent(agentOptions(config, identity), {
+    ...context,
+    credentials,
+    central,
+    log: credentials.quiet(log),
+  });
   return {
     parts: [credentials.part, centralPart(central), agent],
     started: {

@@ -33,6 +33,7 @@ async function assembleProcess(
   const assembly = assembleController(assemblyOptions(config, identity), {
     ...context,
     credentials,
+    log: credentials.quiet(context.log),
   });
   const { informers } = assembly;
   const { routes, parts } = createIssuer(config, informers, context);

@@ -156,7 +156,8 @@ export function runGatewayProcess(
         const { clock, log } = context;
         const credentials = await loadCredentials({ ...config, env }, clock, log);
         const proxyOf = environmentProxies(env);
-        const assembly = program.assemble({ ...context, credentials, proxyOf });
+        const deps = { ...context, credentials, proxyOf, log: credentials.quiet(log) };
+        const assembly = program.assemble(deps);
         const server = clientServer({ ...config, ...program }, assembly, context);
         return {
           parts: [credentials.part, ...assembly.parts, server],

@@ -33,7 +33,8 @@ export function runWebhook(config: WebhookConfig, process: ServerProcess): Promi
         const { clock, log } = context;
         const credentials = await loadCredentials({ ...config, env }, clock, log);
         const proxyOf = environmentProxies(env);
-        const assembly = assemble(config, { ...context, credentials, proxyOf });
+        const deps = { ...context, credentials, proxyOf, log: credentials.quiet(log) };
+        const assembly = assemble(config, deps);
         return {
           parts: [credentials.part, ...assembly.parts, reviewServer(config, assembly, context)],
           started: { apiServer: credentials.server, direct: config.direct },

@@ -130,7 +130,7 @@ class CachedDiscovery implements Discovery {
         () => refreshEveryMs,
         (error: unknown) => {
           if (!isKubeError(error)) throw error;
-          log.warn({ error }, "discovery failed, retrying");
+          log.warn({ code: error.code, why: error.message }, "discovery failed, retrying");
           return retryEveryMs;
         },
       );

@@ -3,9 +3,11 @@ import { createSecureContext } from "node:tls";
 import { certificateBlocks } from "../../api/pem.ts";
 import type { PassiveClock } from "../../runtime/clock.ts";
 import type { FollowedFiles } from "../../runtime/followed-files.ts";
+import type { Logger } from "../../runtime/log.ts";
 import { errorCode } from "../../runtime/read-text-file.ts";
 import type { ProcessPart } from "../../runtime/run-process.ts";
 import { type Credentials, CredentialsError, type TlsMaterial } from "./credentials.ts";
+import { OutageLog } from "./outage-log.ts";
 import { afterAnswer, needsRestart, type ServerRecord, serverProblem } from "./server-answers.ts";
 
 /** Credentials that change with their files, and what the API server makes of them. */
@@ -13,6 +15,8 @@ export interface FollowedCredentials extends Credentials {
   readonly noteAnswer: NonNullable<Credentials["noteAnswer"]>;
   /** Says what the files and the API server do, and whether only a restart helps. */
   readonly part: ProcessPart;
+  /** See {@link OutageLog}. */
+  readonly quiet: (log: Logger) => Logger;
 }
 
 /** Where credentials come from. */
@@ -25,12 +29,15 @@ interface CredentialsSource<T> {
 /** Opens the credentials that files say, and again when they say something else. */
 export async function followCredentials<T>(
   { files, open }: CredentialsSource<T>,
-  clock: PassiveClock,
+  { clock, log }: { readonly clock: PassiveClock; readonly log: Logger | undefined },
 ): Promise<FollowedCredentials> {
   let content = files.current();
   let opened = await open(content);
   let opening: Promise<void> | undefined;
   let record: ServerRecord = {};
+  const outages = new OutageLog(clock, log);
+  // Without the password that a URL may have: everybody who reaches the port reads /readyz.
+  const origin = () => new URL(opened.server).origin;
   async function openAgain(said: T): Promise<void> {
     [opened, content] = [await open(said), said];
   }
@@ -56,12 +63,13 @@ export async function followCredentials<T>(
     },
     noteAnswer(answer) {
       record = afterAnswer(record, answer, clock.monotonic());
+      outages.note(answer, origin());
     },
+    quiet: (quieted) => outages.quiet(quieted),
     part: serverPart(() => ({
       record,
       files,
-      // Without the password that a URL may have: everybody who reaches the port reads /readyz.
-      server: new URL(opened.server).origin,
+      server: origin(),
       now: clock.monotonic(),
     })),
   };

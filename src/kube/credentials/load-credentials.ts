@@ -9,6 +9,7 @@ import {
   cachedAuthorization,
   CredentialsError,
   readAccountFile,
+  type TlsMaterial,
 } from "./credentials.ts";
 import {
   checkTlsMaterial,
@@ -117,7 +118,7 @@ async function processCredentials(
           throw named(error);
         }),
     },
-    clock,
+    { clock, log },
   );
 }
 
@@ -174,5 +175,6 @@ export async function podCredentials(
   const server = `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
   // The kubelet replaces the file before the token in it expires.
   const authorization = cachedAuthorization(async () => ({ header: bearerFrom(token) }), clock);
-  return followCredentials({ files, open: (tls) => ({ server, tls, ...authorization }) }, clock);
+  const open = (tls: TlsMaterial) => ({ server, tls, ...authorization });
+  return followCredentials({ files, open }, { clock, log });
 }

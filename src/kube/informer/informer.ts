@@ -184,7 +184,7 @@ export class Informer<T> {
       const isProgress = this.#isProgress(watch);
       const failed = { event: "failed", code, isProgress, leastMs: leastMs ?? 0 } as const;
       if (this.#isAbsent(failed)) this.#markEmpty();
-      else this.#report(error);
+      else this.#report(error, watch.openedAt !== undefined);
       return failed;
     }
   }
@@ -229,10 +229,12 @@ export class Informer<T> {
     return event.event === "failed" && event.code === "NotFound" && this.#options.optional === true;
   }
 
-  #report(error: unknown): void {
+  #report(error: unknown, wasOpen: boolean): void {
     const { plural } = this.resource;
     const cause = isKubeError(error) ? { code: error.code, why: error.message } : { error };
-    this.#deps.log.warn({ resource: plural, ...cause }, "watch interrupted");
+    // The next request tells whether anything is wrong with the API server.
+    const level = wasOpen && isKubeError(error, "Network") ? "debug" : "warn";
+    this.#deps.log[level]({ resource: plural, ...cause }, "watch interrupted");
     this.#deps.onInterrupted?.(plural, isKubeError(error) ? error.code : "Unexpected");
   }
 
