@@ -69,7 +69,7 @@ export class LastActivity {
     const left = [...this.#uses.keys()];
     const results = await Promise.allSettled(left.map((uid) => this.#write(uid)));
     const lost = results.filter(({ status }) => status === "rejected").length;
-    if (lost > 0) log.warn({ uses: lost }, "writing last activity of access keys failed");
+    if (lost > 0) log.warn({ count: lost }, "writing last activity of access keys failed");
   }
 
   async #write(uid: Key): Promise<Result> {

@@ -17,7 +17,7 @@ import {
   presentProblems,
 } from "../domain/certificates/certificate-problem.ts";
 import type { Change } from "../kube/informer/store.ts";
-import type { Logger } from "../runtime/log.ts";
+import type { LogFields, Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { caFingerprints, isSignedBy } from "../tokens/certificate-pem.ts";
 import type { ServerCertificates, StoredCertificates } from "../tokens/server-certificates.ts";
@@ -118,7 +118,7 @@ export class CertificatesInUse {
     problem: CertificateProblem,
     stored: StoredCertificates | undefined,
     former: CaFingerprints,
-  ): Readonly<Record<string, unknown>> {
+  ): LogFields {
     switch (problem) {
       case "ca-changed":
         return { former: formerCaText(former), now: this.#ca.current?.[0] };

@@ -117,7 +117,7 @@ export async function followCertificateFiles(
       // An update of the files may be incomplete.
       const why = errorCode(error) ?? "unreadable";
       onProblem(why);
-      log.warn({ directory, why }, "certificate files are invalid");
+      log.warn({ files: directory, why }, "certificate files are invalid");
     }
     await sleep(lookMs, { clock, signal });
   }

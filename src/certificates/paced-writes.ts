@@ -34,7 +34,7 @@ export class PacedWrites {
     if (before !== undefined && waitMs > 0) {
       if (before.why === undefined) {
         log.warn(
-          { object: key, repairs: before.repairs },
+          { object: key, count: before.repairs },
           "an object does not stay as it is written; it is repaired ever less often",
         );
         this.#repairs.set(key, { ...before, why: "undone" });

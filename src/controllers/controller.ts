@@ -18,11 +18,13 @@ import { urgencyOf } from "./kinds/copy.ts";
 import type { Watched } from "./kinds/watched-kind.ts";
 import { ObjectCounts } from "./object-counts.ts";
 import { controllers, createQueues, type QueueName, type Queues } from "./queues.ts";
-import { reconcile } from "./reconcile.ts";
+import type { Request } from "./question.ts";
+import { type Outcome, reconcile } from "./reconcile.ts";
 import { type AnswerOther, send } from "./send.ts";
 import { SourceData } from "./source-data.ts";
 import type { OwnWrites } from "./sync-state.ts";
 import type { SyncWorld } from "./sync-world.ts";
+import { WrittenCopies } from "./written-copies.ts";
 
 /** Dependencies of the controller; its clients are fenced by the Lease. */
 interface ControllerDeps extends InformerDeps {
@@ -86,7 +88,9 @@ export function createController<W extends SyncWorld>(
       watched: program.watched,
       onChange(changed) {
         counts.record(changed);
-        if (enqueuer !== undefined) changed.enqueue(enqueuer);
+        if (enqueuer === undefined) return;
+        changed.enqueue(enqueuer);
+        for (const { fields, message } of changed.says?.() ?? []) deps.log.info(fields, message);
       },
     },
   );
@@ -172,16 +176,21 @@ async function runLoops<W extends SyncWorld>(
     refresh: informers.refresh,
     answerOther: program.answersIn?.(world),
   };
+  const copies = new WrittenCopies({ clock, log });
   await Promise.all(
     informers.reconcilers.map((reconciler) => {
       const { queue } = reconciler;
       const workers = reconciler.workers(world.options);
       const sending = { ...deps, client: clientOf(queue) };
+      const sendNoted = async (request: Request): Promise<Outcome> => {
+        const outcome = await send(request, sending);
+        if (queue === "copy" && "response" in outcome) copies.note(request);
+        return outcome;
+      };
       return runLoop({
         name: controllers[queue],
         queue: queues[queue],
-        reconcile: (key) =>
-          reconcile(key, { reconciler, world }, (request) => send(request, sending)),
+        reconcile: (key) => reconcile(key, { reconciler, world }, sendNoted),
         workers,
         signal,
         clock,

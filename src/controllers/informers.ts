@@ -13,6 +13,7 @@ import { createDataDigest, type DataDigest } from "../tokens/data-digest.ts";
 import type {
   CountedObject,
   PublishedListName,
+  Said,
   Watch,
   Watched,
   WatchedKind,
@@ -27,6 +28,8 @@ export interface Changed<W extends SyncWorld = SyncWorld> {
   readonly resource: Resource;
   /** Enqueues the keys that the change affects. */
   readonly enqueue: (enqueuer: W["enqueuer"]) => void;
+  /** What the change means to users, for the log. */
+  readonly says?: () => readonly Said[];
   /** The object as metrics counted it before the change, and count it after. */
   readonly before?: CountedObject;
   readonly after?: CountedObject;
@@ -203,7 +206,7 @@ async function runInOrder<W extends SyncWorld>(
 }
 
 function informerOf<T, W extends SyncWorld>(
-  { listOptions, parse, publishedIn, enqueue, countedAs, ...kind }: WatchedKind<T, W>,
+  { listOptions, parse, publishedIn, enqueue, countedAs, says, ...kind }: WatchedKind<T, W>,
   deps: InformerDeps,
   onChange: InformersOptions<W>["onChange"],
 ): Informer<T> {
@@ -223,6 +226,7 @@ function informerOf<T, W extends SyncWorld>(
         onChange({
           resource: listOptions.resource,
           enqueue: (enqueuer) => enqueue(change, enqueuer),
+          says: () => says?.(change) ?? [],
           ...(before === undefined ? {} : { before }),
           ...(after === undefined ? {} : { after }),
         });

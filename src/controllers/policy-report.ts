@@ -33,10 +33,10 @@ export function policyReport(
       if (said.get(name) === difference) continue;
       if (difference === undefined) {
         said.delete(name);
-        log.info({ policy: name }, "policy is that of Latchkey again");
+        log.info({ object: name }, "policy is that of Latchkey again");
       } else {
         said.set(name, difference);
-        log.warn({ policy: name, why: difference }, "policy is not that of Latchkey");
+        log.warn({ object: name, why: difference }, "policy is not that of Latchkey");
       }
     }
   };

@@ -41,7 +41,7 @@ async function assembleProcess(
     started: {
       identity,
       cluster: config.clusterName,
-      apiServer: credentials.server,
+      server: credentials.server,
       central: central.server,
     },
     lead: (signal) => agent.lead(signal),

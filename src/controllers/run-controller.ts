@@ -49,7 +49,7 @@ async function assembleProcess(
       assembly.policies,
       issuerServer(config, { assembly, routes }, context),
     ],
-    started: { identity, apiServer: credentials.server },
+    started: { identity, server: credentials.server },
     routes,
     lead: (signal) => assembly.run(signal),
   };

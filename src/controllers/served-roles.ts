@@ -43,7 +43,7 @@ export class ServedRoles implements ServedList {
     const omitted = current.omitted.slice(0, mostNames);
     if (omitted.length > 0)
       log.warn(
-        { roles: omitted, omitted: current.omitted.length },
+        { objects: omitted, omitted: current.omitted.length },
         "roles of scopes are too large",
       );
     return current;

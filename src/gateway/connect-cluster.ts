@@ -114,7 +114,7 @@ export function connectCluster(
       bounds: { ...discoveryBounds, share },
     }),
     secrets: new PolicyGuard(connectedPolicies.derivedCredentials, { client, clock }),
-    isReachable: reachability(objects, warn),
+    isReachable: reachability(objects, { server, log }),
     get isThrottled() {
       return share.isExceeded;
     },
@@ -125,12 +125,17 @@ export function connectCluster(
   };
 }
 
-/** Asks whether a cluster is reachable; says in the log why it is not, once for each cause. */
-function reachability(transport: RoundTripper, warn: Logger["warn"]): () => Promise<boolean> {
+/** Asks whether a cluster is reachable; the log says why it is not, once for each cause. */
+function reachability(
+  transport: RoundTripper,
+  { server, log }: { readonly server: string; readonly log: Logger },
+): () => Promise<boolean> {
   let said: string | undefined;
   return async () => {
     const why = await problemOf(transport);
-    if (why !== undefined && why !== said) warn({ why }, "connected cluster cannot be reached");
+    if (why === undefined && said !== undefined)
+      log.info({ server }, "connected cluster is reached again");
+    else if (why !== said) log.warn({ server, why }, "connected cluster cannot be reached");
     said = why;
     return why === undefined;
   };

@@ -161,7 +161,7 @@ export function runGatewayProcess(
         const server = clientServer({ ...config, ...program }, assembly, context);
         return {
           parts: [credentials.part, ...assembly.parts, server],
-          started: { apiServer: credentials.server },
+          started: { server: credentials.server },
         };
       },
     },

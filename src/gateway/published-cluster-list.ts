@@ -121,7 +121,7 @@ export class PublishedClusterList {
     const { data, omitted } = clusterList(listed, { ...this.#options, ca: this.#ca });
     if (omitted !== this.#omitted)
       this.#deps.log.warn(
-        { clusters: listed.size, omitted },
+        { count: listed.size, omitted },
         "the list of connected clusters is larger than a ConfigMap; the last names are left out",
       );
     this.#omitted = omitted;

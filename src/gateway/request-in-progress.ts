@@ -10,7 +10,7 @@ import {
 import { gatewayStops, internalError, type Refusal } from "../domain/gateway/refusal.ts";
 import type { Exchange } from "../runtime/exchange.ts";
 import type { Sharer } from "../runtime/fair-shares.ts";
-import type { Logger } from "../runtime/log.ts";
+import type { LogFields, Logger } from "../runtime/log.ts";
 import {
   type AdmittedRequest,
   authorizeAgain,
@@ -71,7 +71,7 @@ export function refuseRequest(
   { metrics, log }: GatewayContext,
 ): void {
   metrics.refused(refused.cause, refused.status);
-  log.debug({ status: refused.status, cause: refused.cause }, "gateway request refused");
+  log.debug({ status: refused.status, reason: refused.cause }, "gateway request refused");
   writer.refuse(refused);
 }
 
@@ -203,7 +203,7 @@ class RequestInProgress implements InFlightRequest {
 }
 
 /** What of a request may be logged: no target, query, header or body. */
-function summaryOf({ request }: AdmittedRequest): Readonly<Record<string, string>> {
+function summaryOf({ request }: AdmittedRequest): LogFields {
   return request.kind === "path"
     ? { verb: request.verb }
     : {

@@ -54,16 +54,14 @@ export class EventRecorder {
    */
   async record(event: Event<string>): Promise<void> {
     if (!this.#tryTake(event)) return;
+    const about = { kind: event.resource.kind, object: keyOf(event.subject), reason: event.reason };
+    const { client, log } = this.#options;
     try {
-      await this.#options.client.create(resources.events, this.#event(event));
+      await client.create(resources.events, this.#event(event));
+      log.info({ ...about, why: event.note }, "Event recorded");
     } catch (error) {
       if (isKubeError(error, "AlreadyExists")) return;
-      const about = {
-        object: keyOf(event.subject),
-        kind: event.resource.kind,
-        reason: event.reason,
-      };
-      this.#options.log.warn(
+      log.warn(
         { ...about, ...(isKubeError(error) ? { code: error.code } : { error }) },
         "recording the Event failed",
       );

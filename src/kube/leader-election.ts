@@ -167,7 +167,8 @@ export class LeaderElection {
       const attempt = await this.#attemptInTime();
       if (attempt.kind === "ours" && this.#renewed(attempt)) continue;
       if (attempt.kind === "unknown" && this.remainingMs() > 0) continue;
-      log.error({ lease: lease.name, takenByAnother: attempt.kind === "theirs" }, "Lease lost");
+      const takenByAnother = attempt.kind === "theirs";
+      log.error({ kind: "Lease", object: lease.name, takenByAnother }, "Lease lost");
       return "lost";
     }
   }
@@ -191,7 +192,8 @@ export class LeaderElection {
     } catch (error) {
       if (!isKubeError(error)) throw error;
       this.#written = undefined;
-      const fields = { lease: this.#options.lease.name, code: error.code };
+      const object = this.#options.lease.name;
+      const fields = { kind: "Lease", object, code: error.code };
       if (error.code === "Conflict" || error.code === "AlreadyExists")
         this.#options.log.info(fields, "Lease was updated by another process");
       else this.#options.log.warn(fields, "Lease request failed, retrying");
@@ -267,7 +269,7 @@ export class LeaderElection {
     } catch (error) {
       if (!isKubeError(error)) throw error;
       log.warn(
-        { lease: lease.name, code: error.code },
+        { kind: "Lease", object: lease.name, code: error.code },
         "releasing the Lease failed, it expires without a renewal",
       );
     } finally {

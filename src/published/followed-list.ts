@@ -165,7 +165,7 @@ export class FollowedList<T extends Issued> {
     if (order === "same" && this.#list !== undefined) return this.#confirm("unchanged");
     this.#list = list;
     this.#version = published.versionOf(list);
-    const facts = { list: published.noun, version: this.#version, entries: published.sizeOf(list) };
+    const facts = { list: published.noun, version: this.#version, count: published.sizeOf(list) };
     log.info(facts, "list of the issuer taken");
     onChange();
     persisted.persist({ text, list, keys: known });

@@ -124,7 +124,7 @@ export class IssuerKeys {
     if (problem !== undefined && problem !== this.#problem)
       log.warn({ url, why: problem }, "signing keys of the issuer cannot be read");
     if (problem === undefined && this.#problem !== undefined)
-      log.info({ url, keys: this.#keys?.size }, "signing keys of the issuer read");
+      log.info({ url, count: this.#keys?.size }, "signing keys of the issuer read");
     this.#problem = problem;
   }
 
@@ -136,7 +136,7 @@ export class IssuerKeys {
     this.#persisted = encoded;
     const problem = this.#use(Buffer.from(encoded, "base64"));
     if (problem !== undefined)
-      log.warn({ secret: state.name, why: problem }, "kept keys are invalid");
+      log.warn({ kind: "Secret", object: state.name, why: problem }, "kept keys are invalid");
   }
 
   /** Persists the keys for the next start; without the Secret, a restart needs the issuer. */

@@ -83,6 +83,6 @@ export class PersistedState {
   }
 
   #warn(code: string, message: string): void {
-    this.#deps.log.warn({ secret: this.#secret.name, code }, message);
+    this.#deps.log.warn({ kind: "Secret", object: this.#secret.name, code }, message);
   }
 }

@@ -2,10 +2,17 @@ import { pino, type DestinationStream } from "pino";
 import type { LogLevel } from "./config-values.ts";
 import { reasonOf } from "./failure-reason.ts";
 
-/**
- * Structured fields of a log line; errors go under `error`, the name of an object under `object`.
- */
-export type LogFields = Readonly<Record<string, unknown>>;
+/** The names of the fields of log lines; docs/operations.md has their meaning. */
+export const logFields = [
+  ...["kind", "object", "objects", "reason", "why", "code", "error", "controller", "resource"],
+  ...["cluster", "projects", "gained", "lost", "written", "removed", "count", "omitted", "seconds"],
+  ...["server", "central", "url", "identity", "direct", "list", "version", "files", "signal", "end"],
+  ...["problem", "former", "now", "isNew", "certificates", "kid", "publishes", "takenByAnother"],
+  ...["verb", "group", "subresource", "namespace", "keyId", "method", "path", "status", "bytes"],
+] as const;
+
+/** Structured fields of a log line. */
+export type LogFields = Readonly<Partial<Record<(typeof logFields)[number], unknown>>>;
 
 /** Writes one line per call; `message` is a constant, and variable parts go into `fields`. */
 export interface Logger {

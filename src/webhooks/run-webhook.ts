@@ -37,7 +37,7 @@ export function runWebhook(config: WebhookConfig, process: ServerProcess): Promi
         const assembly = assemble(config, deps);
         return {
           parts: [credentials.part, ...assembly.parts, reviewServer(config, assembly, context)],
-          started: { apiServer: credentials.server, direct: config.direct },
+          started: { server: credentials.server, direct: config.direct },
         };
       },
     },

@@ -131,7 +131,7 @@ describe("the last use of a key", () => {
     expect(seen.log.lines.filter(({ level }) => level === "warn")).toEqual([
       {
         level: "warn",
-        fields: { uses: 1 },
+        fields: { count: 1 },
         message: "writing last activity of access keys failed",
       },
     ]);

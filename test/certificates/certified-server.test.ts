@@ -154,7 +154,7 @@ test("files are reported when they are first read and when they change; a set th
     onChange: (material) => changes.push(material),
     onProblem: (why) => void problems.add(why),
   });
-  const warning = (why: string) => ({ level: "warn", fields: { directory, why } });
+  const warning = (why: string) => ({ level: "warn", fields: { files: directory, why } });
   await expect.poll(() => log.lines.at(-1)).toMatchObject(warning("ENOENT"));
   write({ ...one, certificate: "" });
   await expect

@@ -57,7 +57,7 @@ test("a policy that is not that of Latchkey is said once, and again when it is",
   expect(await look()).toMatchObject({ changed: [weak], said });
   expect(await look()).toMatchObject({ changed: [weak], said });
   expect(log.lines).toEqual([
-    expect.objectContaining({ fields: expect.objectContaining({ policy: guard }) }),
+    expect.objectContaining({ fields: expect.objectContaining({ object: guard }) }),
   ]);
   state.answer = "shipped";
   expect(await look()).toMatchObject({

@@ -160,7 +160,7 @@ describe("a plan", () => {
   });
 
   test("is logged once its writes have succeeded", async () => {
-    const log = { level: "warn", fields: { a: 1 }, message: "said" } as const;
+    const log = { level: "warn", fields: { count: 1 }, message: "said" } as const;
     const plan = { ...planOf([create("a")]), log };
     expect((await attempted(plan)).log.lines).toEqual([log]);
     expect((await attempted(plan, failing(refusal("Invalid")))).log.lines).toEqual([]);

@@ -150,7 +150,7 @@ describe("a role that is too large", () => {
       "1 roles of scopes are too large to be published and cover nothing in connected clusters: big; give them fewer rules",
     ]);
     expect(log.lines.filter(({ level }) => level === "warn")).toEqual([
-      expect.objectContaining({ fields: { roles: ["big"], omitted: 1 } }),
+      expect.objectContaining({ fields: { objects: ["big"], omitted: 1 } }),
     ]);
   });
 

@@ -249,7 +249,7 @@ export const textReaders: readonly TextReader[] = [
     name: "a logged text",
     most: longestKubeconfig,
     plain: "abcdefghijklmnop ",
-    read: (text) => log.info({ text }, "a"),
+    read: (text) => log.info({ why: text }, "a"),
   },
   ...[
     annotations.syncToProjects,

@@ -112,7 +112,7 @@ describe("the discovery of a connected cluster", () => {
       await closed;
       expect(written()).toBeLessThan(4 * mib + mostBuffered);
     }
-    expect(lines).toMatchObject([{ level: "warn", fields: { server: peer.url, pauseMs: 5_000 } }]);
+    expect(lines).toMatchObject([{ level: "warn", fields: { server: peer.url, seconds: 5 } }]);
   });
 
   test("that trickles fails after 10 s, and the cluster is asked no more for 5 s", async () => {

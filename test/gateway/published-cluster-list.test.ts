@@ -184,7 +184,7 @@ describe("the published list of connected clusters", () => {
     await settled();
     list.changed();
     await settled();
-    expect(log.lines).toMatchObject([{ level: "warn", fields: { clusters: names.length } }]);
+    expect(log.lines).toMatchObject([{ level: "warn", fields: { count: names.length } }]);
     await end();
   });
 });

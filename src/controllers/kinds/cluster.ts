@@ -7,7 +7,7 @@ import { valuesOf } from "../enqueuer.ts";
 import { agentKey, enqueueCluster } from "../outbox-keys.ts";
 import { type ClusterSecret, indexes } from "../stores.ts";
 import type { World } from "../world.ts";
-import type { WatchedKind } from "./watched-kind.ts";
+import { gainedOrLost, type WatchedKind } from "./watched-kind.ts";
 
 /** Secrets that connect clusters, as metadata: their names, and the projects that they let in. */
 export function clusterKind(): WatchedKind<ClusterSecret, World> {
@@ -21,6 +21,14 @@ export function clusterKind(): WatchedKind<ClusterSecret, World> {
     isReadOnly: true,
     parse: parseCluster,
     indexers: { [indexes.clusterName]: ({ cluster }) => [cluster.name] },
+    says({ before, after }) {
+      const cluster = (after ?? before)?.cluster.name ?? "";
+      const [former, current] = [before?.cluster.projects, after?.cluster.projects];
+      if (before !== undefined && after !== undefined)
+        return gainedOrLost("projects of a cluster changed", { cluster }, [former, current]);
+      const message = after === undefined ? "cluster disconnected" : "cluster connected";
+      return [{ message, fields: { cluster, projects: current ?? former } }];
+    },
     enqueue(change, enqueuer) {
       for (const name of valuesOf(change, ({ cluster }) => cluster.name)) {
         enqueuer.queues.outbox.add(agentKey(name), "high");

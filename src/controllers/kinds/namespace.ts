@@ -19,7 +19,7 @@ import type { Change } from "../../kube/informer/store.ts";
 import type { Enqueuer } from "../enqueuer.ts";
 import { failureAt } from "../failures.ts";
 import type { SyncState } from "../sync-state.ts";
-import type { KindContext, WatchedKind } from "./watched-kind.ts";
+import { gainedOrLost, type KindContext, type WatchedKind } from "./watched-kind.ts";
 
 /** Namespaces: their project, and whether they accept copies. */
 export function namespaceKind(options: KindContext): WatchedKind<Metadata> {
@@ -29,6 +29,14 @@ export function namespaceKind(options: KindContext): WatchedKind<Metadata> {
     parse: (raw) => readNamespace(parseLatchkeyMetadata(raw), options),
     indexers: syncIndexers.namespaces,
     enqueue,
+    says: ({ key, before, after }) => {
+      const projects = [before, after].map((namespace) => {
+        const project = namespace && projectOf(namespace);
+        return project === undefined ? [] : [project];
+      });
+      const about = { kind: "Namespace", object: key };
+      return gainedOrLost("project of a Namespace changed", about, projects);
+    },
   };
 }
 

@@ -227,6 +227,10 @@ function decideAgent(namespace: string, world: World): ReconcileDecision {
   if (isUnreachable !== unreachable.has(cluster)) {
     if (isUnreachable) unreachable.add(cluster);
     else unreachable.delete(cluster);
+    const message = isUnreachable
+      ? "the agent of a cluster is not heard"
+      : "the agent of a cluster is heard";
+    world.log.info({ cluster }, message);
     enqueueNaming(cluster, world.enqueuer);
   }
   return isUnreachable

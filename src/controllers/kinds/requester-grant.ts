@@ -84,7 +84,7 @@ function withWarning({ conflicts, ...plan }: RequesterGrantPlan): Plan {
   if (conflicts.length === 0) return plan;
   const message =
     "ClusterRoles or ClusterRoleBindings already exist and are not managed by Latchkey";
-  return { ...plan, log: { level: "warn", fields: { names: conflicts }, message } };
+  return { ...plan, log: { level: "warn", fields: { objects: conflicts }, message } };
 }
 
 const askAgainMs = 1_000;

@@ -67,14 +67,14 @@ function rotate(found: ObservedSigningKeys, { options, clock }: World): Plan {
   const result = requeueAt(now, [Number.isFinite(rotation.nextAt) ? rotation.nextAt : undefined]);
   if (!rotation.isChange) return { steps: [], result };
   const body = rotationPatch(found, rotation, now);
-  const signing = rotation.keys.find(({ state }) => state === "signing")?.kid;
+  const kid = rotation.keys.find(({ state }) => state === "signing")?.kid;
   const removed = found.keys.length - rotation.keys.length;
   return {
     steps: [[{ do: "patch", resource: resources.secrets, ref: found.metadata, body }]],
     result,
     log: {
       level: "info",
-      fields: { signing, publishes: rotation.publishes, removed },
+      fields: { kid, publishes: rotation.publishes, removed },
       message: "signing keys rotated",
     },
   };

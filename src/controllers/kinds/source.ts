@@ -14,7 +14,7 @@ import { observedSource } from "../../tokens/observed-data.ts";
 import type { Enqueuer } from "../enqueuer.ts";
 import { observeRefresh, type RefreshProgress } from "../refreshes.ts";
 import type { SyncState } from "../sync-state.ts";
-import type { KindContext, WatchedKind } from "./watched-kind.ts";
+import { gainedOrLost, type KindContext, type WatchedKind } from "./watched-kind.ts";
 
 /**
  * What copies are made of, with a digest of their data and without large data: SharedSecrets, or
@@ -26,6 +26,18 @@ export function sourceKind({ digestOf }: KindContext): WatchedKind<Source> {
     parse: (raw) => observedSource(raw, digestOf),
     indexers: syncIndexers.sharedSecrets,
     enqueue,
+    says: ({ key, before, after }) => {
+      const [former, current] = [before, after].map((source) =>
+        source?.secret.metadata.deletionTimestamp === undefined ? source?.options : undefined,
+      );
+      const about = { kind: "SharedSecret", object: key };
+      const projects = [former?.projects, current?.projects];
+      const clusters = [former?.clusters, current?.clusters];
+      return [
+        ...gainedOrLost("projects of a SharedSecret changed", about, projects),
+        ...gainedOrLost("clusters of a SharedSecret changed", about, clusters),
+      ];
+    },
     enqueueAll: ({ queues, stores, yielder }) =>
       yielder.forEach(stores.sharedSecrets.values(), (source) => {
         queues.sharedSecret.add(keyOf(source.secret.metadata), "low");

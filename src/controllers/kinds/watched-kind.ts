@@ -5,6 +5,7 @@ import type { NamespaceOptions } from "../../domain/sync/obstacles.ts";
 import type { ListOptions } from "../../kube/informer/list-options.ts";
 import type { InformerDeps } from "../../kube/informer/informer-options.ts";
 import type { Change, Codec, Indexer, ReadStore } from "../../kube/informer/store.ts";
+import type { LogFields } from "../../runtime/log.ts";
 import type { DataDigest } from "../../tokens/data-digest.ts";
 import type { Reconciler } from "../reconciler.ts";
 import type { SyncStores } from "../sync-state.ts";
@@ -65,7 +66,29 @@ export interface WatchedKind<T, W extends SyncWorld = SyncWorld> {
   readonly enqueueAll?: (enqueuer: W["enqueuer"]) => Promise<void>;
   /** Returns what metrics count of an object. */
   readonly countedAs?: (object: T) => CountedObject;
+  /** What a change means to users, for the log of a leader: each line once. */
+  readonly says?: (change: Change<T>) => readonly Said[];
   readonly reconciler?: Reconciler<W>;
+}
+
+/** A line of the log. */
+export interface Said {
+  readonly fields: LogFields;
+  readonly message: string;
+}
+
+/**
+ * A line that says which names a list has gained or lost, such as projects; none if it is the same.
+ */
+export function gainedOrLost(
+  message: string,
+  fields: LogFields,
+  [before = [], after = []]: readonly (readonly string[] | undefined)[],
+): readonly Said[] {
+  const gained = after.filter((name) => !before.includes(name));
+  const lost = before.filter((name) => !after.includes(name));
+  const isSame = gained.length + lost.length === 0;
+  return isSame ? [] : [{ message, fields: { ...fields, gained, lost } }];
 }
 
 /**

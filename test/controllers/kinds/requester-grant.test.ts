@@ -223,5 +223,5 @@ test("logs a name that an unmanaged object has", async () => {
       rawObject({ name }, { rules: [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }] }),
     ],
   });
-  expect(log.lines).toMatchObject([{ level: "warn", fields: { names: [name] } }]);
+  expect(log.lines).toMatchObject([{ level: "warn", fields: { objects: [name] } }]);
 });

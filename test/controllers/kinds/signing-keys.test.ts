@@ -46,7 +46,7 @@ test("publishes a key on request, and logs no private one", async () => {
   expect(client.lines).toEqual([patched]);
   const { signing } = parseSigningKeys(stored());
   expect(log.lines).toMatchObject([
-    { fields: { signing: signing.kid, publishes: true, removed: 0 } },
+    { fields: { kid: signing.kid, publishes: true, removed: 0 } },
   ]);
   expect(JSON.stringify(log.lines)).not.toContain(signing.privateKey.export({ format: "jwk" }).d);
 });

@@ -28,7 +28,7 @@ const failed = "warn request failed";
 const detail = "debug request failed";
 
 describe("an API server that is away is said once", () => {
-  test.each<[string, Parameters<typeof play>, readonly string[]]>([
+  test.for<[string, readonly (ServerAnswer | number)[], readonly string[]]>([
     [
       "at its second failure, with the rest as details",
       [silent, silent, 1, silent, 9, silent, accepted, accepted],
@@ -46,7 +46,7 @@ describe("an API server that is away is said once", () => {
       [silent, silent, accepted, 9, silent, silent, 2, silent, accepted],
       [failed, away, detail, back, detail, detail, away, detail, back],
     ],
-  ])("%s", (_what, events, lines) => {
+  ])("%s", ([, events, lines]) => {
     expect(play(...events).lines()).toEqual(lines);
   });
 
