@@ -6,7 +6,18 @@ import { reasonOf } from "./failure-reason.ts";
 export const logFields = [
   ...["kind", "object", "objects", "reason", "why", "code", "error", "controller", "resource"],
   ...["cluster", "projects", "gained", "lost", "written", "removed", "count", "omitted", "seconds"],
-  ...["server", "central", "url", "identity", "direct", "list", "version", "files", "signal", "end"],
+  ...[
+    "server",
+    "central",
+    "url",
+    "identity",
+    "direct",
+    "list",
+    "version",
+    "files",
+    "signal",
+    "end",
+  ],
   ...["problem", "former", "now", "isNew", "certificates", "kid", "publishes", "takenByAnother"],
   ...["verb", "group", "subresource", "namespace", "keyId", "method", "path", "status", "bytes"],
 ] as const;

@@ -105,7 +105,8 @@ export async function runProcess(
   });
   const restartReasons = (): readonly string[] => {
     const reasons = parts.flatMap((part) => part.restartReasons?.() ?? []);
-    if (reasons.length > 0) log.error({ why: reasons }, `${name} is not live; only a restart can help`);
+    if (reasons.length > 0)
+      log.error({ why: reasons }, `${name} is not live; only a restart can help`);
     return reasons;
   };
   const own = [

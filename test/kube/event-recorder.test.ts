@@ -69,6 +69,22 @@ test("an Event has every field that events.k8s.io/v1 requires", async () => {
   });
 });
 
+test("an Event is a line of the log, once", async () => {
+  const { log, recorder: eventRecorder } = recorder();
+  await eventRecorder.record(notice);
+  const { note: why, reason } = notice;
+  expect(log.lines).toEqual([
+    {
+      level: "info",
+      message: "Event recorded",
+      fields: { kind: "SharedSecret", object: "shop/db", reason, why },
+    },
+  ]);
+  const known = recorder(new KubeError("exists", { code: "AlreadyExists", status: 409 }));
+  await known.recorder.record(notice);
+  expect(known.log.lines).toEqual([]);
+});
+
 test("an Event of a cluster-scoped object is in the namespace default", async () => {
   const [event] = await eventsOf({
     resource: resources.ownedAccessKeys,

@@ -152,7 +152,12 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey", () => {
   it.each([
     ["a missing kubeconfig", ["list", "--kubeconfig=/missing"], 2, "cannot be read: ENOENT"],
     ["a missing context", ["list", "--context=nowhere"], 2, 'no context "nowhere"'],
-    ["a server that does not answer", ["list", "--server=https://127.0.0.1:1"], 1, "at 127.0.0.1:1 does not answer: ECONNREFUSED"],
+    [
+      "a server that does not answer",
+      ["list", "--server=https://127.0.0.1:1"],
+      1,
+      "at 127.0.0.1:1 does not answer: ECONNREFUSED",
+    ],
     ["a wrong token", ["list", "--token=wrong"], 1, "does not accept the credentials"],
     ["a wrong flag", ["list", "--nmespace=a"], 2, "did you mean --namespace?"],
   ])("says in one sentence: %s", async (_what, args, code, sentence) => {

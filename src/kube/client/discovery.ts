@@ -254,7 +254,10 @@ class FailurePause {
     this.#failures += 1;
     this.#endsAt = clock.monotonic() + pauseMs;
     this.#error = error;
-    log.warn({ error, seconds: pauseMs / 1000 }, "discovery of a connected cluster failed, pausing");
+    log.warn(
+      { error, seconds: pauseMs / 1000 },
+      "discovery of a connected cluster failed, pausing",
+    );
   }
 }
 

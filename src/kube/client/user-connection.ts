@@ -138,7 +138,9 @@ function exchange(
   const end = AbortSignal.timeout(Math.min(deps.timeoutMs, mostTimeoutMs));
   const { promise, resolve: fulfil, reject } = Promise.withResolvers<ApiResponse>();
   const failed = (error: unknown): void =>
-    reject(failure(call, host, end.aborted ? new Error(`no answer in ${deps.timeoutMs} ms`) : error));
+    reject(
+      failure(call, host, end.aborted ? new Error(`no answer in ${deps.timeoutMs} ms`) : error),
+    );
   const asked = send(
     { ...options, method: call.method, path: sent.prefix + call.path, headers },
     (answer) => {

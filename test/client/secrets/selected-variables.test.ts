@@ -92,15 +92,16 @@ describe("get and run", () => {
     expect(await run("get", "database", ...words)).toMatchObject({ code: 0, stdout });
   });
 
+  // As a process, run ends with 125 (test/product/cli-values.test.ts).
   test.each<[readonly string[], number, string]>([
     [["get", "database", "-o", "shell"], 2, "name the variables: --only=KEY"],
     [["get", "database", "-o", "dotenv"], 2, "--prefix=DB_ names"],
-    [["run", "database", "--", "true"], 125, "and --all takes the names as they are"],
-    [["run", "nothing", "--", "true"], 125, "name the variables"],
-    [["run", "database", "--prefix=", "--", "true"], 125, "--prefix"],
-    [["run", "database", "--prefix=1A", "--", "true"], 125, '"1A" must begin the name of a'],
-    [["run", "database", "--prefix=A-", "--", "true"], 125, '"A-" must begin the name of a'],
-    [["run", "database", "--only=db.key", "--", "true"], 125, "db.key: a variable needs a name"],
+    [["run", "database", "--", "true"], 2, "and --all takes the names as they are"],
+    [["run", "nothing", "--", "true"], 2, "name the variables"],
+    [["run", "database", "--prefix=", "--", "true"], 2, "--prefix"],
+    [["run", "database", "--prefix=1A", "--", "true"], 2, '"1A" must begin the name of a'],
+    [["run", "database", "--prefix=A-", "--", "true"], 2, '"A-" must begin the name of a'],
+    [["run", "database", "--only=db.key", "--", "true"], 2, "db.key: a variable needs a name"],
     [["get", "database", "URL", "--only=URL"], 2, "--only cannot be combined"],
     [["get", "database", "--all", "--only=URL", "-o", "json"], 2, "--only cannot be combined"],
     [["get", "database", "URL", "--prefix=A_"], 2, "--prefix is for --output=shell and"],

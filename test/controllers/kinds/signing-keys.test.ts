@@ -45,9 +45,7 @@ test("publishes a key on request, and logs no private one", async () => {
   expect(await reconcile()).toEqual({ kind: "requeue-at", at: clock.now() + 105_000 });
   expect(client.lines).toEqual([patched]);
   const { signing } = parseSigningKeys(stored());
-  expect(log.lines).toMatchObject([
-    { fields: { kid: signing.kid, publishes: true, removed: 0 } },
-  ]);
+  expect(log.lines).toMatchObject([{ fields: { kid: signing.kid, publishes: true, removed: 0 } }]);
   expect(JSON.stringify(log.lines)).not.toContain(signing.privateKey.export({ format: "jwk" }).d);
 });
 

@@ -34,7 +34,11 @@ describe("an API server that is away is said once", () => {
       [silent, silent, 1, silent, 9, silent, accepted, accepted],
       [failed, away, detail, detail, detail, back],
     ],
-    ["also if it refuses", [refused, refused, silent, accepted], [failed, away, detail, detail, back]],
+    [
+      "also if it refuses",
+      [refused, refused, silent, accepted],
+      [failed, away, detail, detail, back],
+    ],
     ["and not for one failure alone", [silent, accepted, silent, accepted], [failed, failed]],
     [
       "and not again within ten seconds of its end",
