@@ -28,7 +28,7 @@ const ordinary: { readonly [Name in keyof typeof commands]: readonly string[] } 
   unset: ["database", "password"],
   edit: ["database"],
   delete: ["database"],
-  run: ["database"],
+  run: ["database", "--only=password"],
   keysCreate: ["ci"],
   keysList: [],
   keysDescribe: ["ci"],

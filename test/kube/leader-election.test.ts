@@ -202,7 +202,7 @@ describe("acquiring the Lease", () => {
     expect(a.story).toEqual([]);
     expect(a.log.lines[0]).toMatchObject({
       level: "warn",
-      fields: { lease: "lease", code: "Network" },
+      fields: { kind: "Lease", object: "lease", code: "Network" },
     });
     lease.mishap = () => undefined;
     await clock.run(2000);
