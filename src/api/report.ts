@@ -136,8 +136,7 @@ export const reportReasons = {
   OtherRequest: "The Secret is a placeholder for another SharedSecret.",
   InvalidPlaceholder: "The Secret is a placeholder that cannot have the data.",
   NotShared:
-    "The namespace asks for copies, and none of this name arrives; which SharedSecrets exist is " +
-    "not told.",
+    "The namespace asks for copies, and none of this name arrives, whatever SharedSecrets exist.",
   QuotaFull: "A ResourceQuota of the namespace has no room for a Secret.",
   NotManaged: "The Secret exists and is not managed by Latchkey.",
   CopiedByUser: "The Secret was created from a copy at another place.",

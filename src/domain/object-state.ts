@@ -101,7 +101,7 @@ export function targetsText(status: Readonly<Record<string, unknown>>): string {
     : (withoutTargets.get(syncReason(status)) ?? "no targets");
 }
 
-/** What there is to say of a SharedSecret without targets, by the reason of its condition Synced. */
+/** What is said of a SharedSecret without targets, by the reason of its condition Synced. */
 const withoutTargets: ReadonlyMap<string | undefined, string> = new Map([
   [undefined, "not seen by the controller"],
   ["NotRequested", "not synced to a project"],

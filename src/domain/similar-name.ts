@@ -34,7 +34,10 @@ function endsWithWords(text: string, words: string): boolean {
  * alignment distance).
  */
 function distanceOf(one: string, other: string): number {
-  let [previous, current]: readonly number[][] = [[], [...other, ""].map((_, at) => at)];
+  let [previous, current]: readonly number[][] = [
+    [],
+    Array.from({ length: other.length + 1 }, (_, at) => at),
+  ];
   for (let row = 1; row <= one.length; row += 1) {
     const next = [row];
     for (let at = 1; at <= other.length; at += 1) {

@@ -23,9 +23,8 @@ export function meantKey(kind: MarkedKind, { field, key }: MetadataKey): Metadat
   const all = [...annotations, ...labels];
   if (all.includes(key)) return { field: fieldOf(key), key };
   const similar = similarName(wordOf(key), all.map(wordOf));
-  if (similar === undefined) return undefined;
-  const found = `${group}/${similar}`;
-  return { field: fieldOf(found), key: found };
+  const found = all.find((known) => wordOf(known) === similar);
+  return found === undefined ? undefined : { field: fieldOf(found), key: found };
 }
 
 function wordOf(key: string): string {

@@ -3,7 +3,7 @@ import type { LogLevel } from "./config-values.ts";
 import { reasonOf } from "./failure-reason.ts";
 
 /** The names of the fields of log lines; docs/operations.md has their meaning. */
-export const logFields = [
+const logFields = [
   ...["kind", "object", "objects", "reason", "why", "code", "error", "controller", "resource"],
   ...["cluster", "projects", "gained", "lost", "written", "removed", "count", "omitted", "seconds"],
   ...[

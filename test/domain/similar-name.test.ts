@@ -25,7 +25,7 @@ test("the most similar of several is meant", () => {
   expect(similarName("database", ["database-old", "databse", "data"])).toBe("databse");
 });
 
-test("names and candidates that a stranger made long are not compared", () => {
+test("long names and late candidates are not compared", () => {
   const long = "x".repeat(65);
   expect(similarName(long, [`${long}y`])).toBeUndefined();
   expect(similarName("web", [...Array.from({ length: 1_000 }, String), "webb"])).toBeUndefined();

@@ -45,14 +45,19 @@ export function placeItems(place: SeenPlace): readonly ReportItem[] {
 /** The labels and annotations of Latchkey's group that have no effect where they are. */
 export function unknownKeyItems({ target, unknownKeys }: SeenPlace): readonly ReportItem[] {
   return [
-    ...unknownKeys.Namespace.map((key) => unknownKeyItem(namespaceObject({ target }), key)),
-    ...unknownKeys.Secret.map((key) => unknownKeyItem(secretObject({ target }), key)),
+    ...unknownKeys.Namespace.map((key) =>
+      unknownKeyItem("Namespace", namespaceObject({ target }), key),
+    ),
+    ...unknownKeys.Secret.map((key) => unknownKeyItem("Secret", secretObject({ target }), key)),
   ];
 }
 
 /** That a label or annotation of an object has no effect, and which one has. */
-export function unknownKeyItem(object: ReportObject, unknown: MetadataKey): ReportItem {
-  const kind = object.kind as MarkedKind;
+export function unknownKeyItem(
+  kind: MarkedKind,
+  object: ReportObject,
+  unknown: MetadataKey,
+): ReportItem {
   const meant = meantKey(kind, unknown);
   const field = `metadata.${unknown.field}[${JSON.stringify(unknown.key)}]`;
   const fix =

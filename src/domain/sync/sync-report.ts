@@ -43,7 +43,7 @@ export function sourceItem(source: Source): ReportItem | undefined {
   if (explanation === undefined) return undefined;
   const { unknownKey } = source.secret;
   if (explanation.kind === "not-offered" && unknownKey !== undefined)
-    return unknownKeyItem(sourceObject(explanation), unknownKey);
+    return unknownKeyItem("SharedSecret", sourceObject(explanation), unknownKey);
   const isIntended = explanation.kind === "not-offered" && source.options.clusters.length === 0;
   const state = isIntended ? "info" : "problem";
   return { object: sourceObject(explanation), state, ...contentOf(explanation) };

@@ -18,8 +18,9 @@
  * 7. What is said: outcome.ts finds what one source has at a target, outcome-texts.ts words it;
  *    leftover.ts says why a Secret whose data may not stay is still there;
  *    sync-summary.ts counts outcomes for the status, and records Events.
- * 8. What users ask: explain.ts finds what keeps a source from a target, sync-report.ts reports it,
- *    and plan-change.ts finds what a change would do: the difference between before and after.
+ * 8. What users ask: explain.ts finds what keeps a source from a target, explain-place.ts what a
+ *    namespace says itself, sync-report.ts reports it, and plan-change.ts finds what a change would
+ *    do: the difference between before and after.
  */
 import { labels } from "../../api/names.ts";
 import { byAge, keyOf, type Metadata } from "../../api/object.ts";

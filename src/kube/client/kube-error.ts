@@ -34,7 +34,7 @@ export interface KubeErrorDetails {
   readonly lacksPermission?: boolean;
   /** Whether the response has more bytes than the client reads. */
   readonly isResponseTooLarge?: boolean;
-  /** Host and port of the server, where a user is told which one failed. */
+  /** Host and port of the server, where a user sees which one failed. */
   readonly host?: string;
 }
 

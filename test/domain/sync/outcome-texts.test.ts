@@ -324,7 +324,7 @@ describe("a source alone", () => {
   test.each([
     ["a namespace", "shop-dev", 'Name project "shop": "shop-dev" is one of its namespaces.'],
     ["a similar name", "shpo", 'Did you mean "shop"? Correct the list.'],
-  ])("is told the project where it names %s", (_what, project, message) => {
+  ])("has a fix that names the project where it names %s", (_what, project, message) => {
     const empty = [{ project, namespaces: 0, accepting: 0 }];
     const [item] = emptyProjectItems(observedSource(), empty, world);
     expect(item?.causes).toMatchObject([{ message }]);
