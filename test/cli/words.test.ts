@@ -52,7 +52,6 @@ describe("a value may follow its letter, as in kubectl", () => {
       ["-Ao", "json"],
       ["-A", "-o", "json"],
     ],
-    [["-Aw"], ["-A", "-w"]],
     [["-f-"], ["-f=-"]],
     [["-Ah"], ["-Ah"]],
     [

@@ -219,7 +219,7 @@ const runs: readonly (readonly [string, Run, number, readonly string[]])[] = [
     "status",
     { command: "status" },
     3,
-    [failing, secret, notSeen, "OwnedAccessKey ci info Expiring", token],
+    [failing, secret, notSeen, "OwnedAccessKey ci ok Active", token],
   ],
   [
     "status, with few rights",

@@ -196,6 +196,10 @@ function reasonOf({ status }: Raw, type: string): string | undefined {
   return status?.conditions?.find((condition) => condition.type === type)?.reason;
 }
 
+interface Counted {
+  readonly clusterCounts: { readonly named?: number };
+}
+
 function syncedReason(
   source: Raw,
   {
@@ -214,7 +218,13 @@ function syncedReason(
   if (unremoved > 0) return "RemovalBlocked";
   if (!sync.isOffered(source)) return "NotRequested";
   if (sync.isPaused(source)) return "Paused";
-  if (!hasTargets(source, sides)) return "NoTargets";
+  if (!hasTargets(source, sides)) {
+    const { clusterCounts } = { clusterCounts: {}, ...source.status?.["sync"] } as Counted;
+    // Without a target here, the clusters that are named decide.
+    return (clusterCounts.named ?? 0) > 0
+      ? (reasonOf(source, "ClustersSynced") ?? "")
+      : "NoTargets";
+  }
   if (targets.some(([, state]) => state === "conflict")) return "Conflict";
   const contested = targets.filter(([, state]) => state === "contested").length;
   if (failed > contested) return "Failed";

@@ -18,7 +18,7 @@ import { scopeText } from "./scope-options.ts";
 
 /** The columns of `keys list` about whom a key acts as, who made it, and what limits it. */
 export const keyColumns: OwnColumns = {
-  replaces: ["USER", "TEAM"],
+  replaces: ["USER", "TEAM", "SUBJECT"],
   names: ["SUBJECT", "REQUESTER", "SCOPE"],
   cellsOf(object) {
     const { metadata } = recordAt({ object }, "object");

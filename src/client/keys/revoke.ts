@@ -72,12 +72,16 @@ async function endAll(
       .slice(from, to)
       .flatMap(({ state, object: { name = "" } }) => (state === wanted ? name : []));
   const last = due.findLastIndex(({ state }) => state === "delete") + 1;
+  const { say } = cli.terminal;
+  // The standard output has the report.
+  const print: typeof cli.terminal.print = (text) => say(String(text).trimEnd());
+  const terminal = { ...cli.terminal, print };
   const deleteTokens = deleteOf(resources.endpointTokens);
   const codes = [
     await disableAll(names(0, last, "disable"), flags, { cluster, cli }),
     await deleteTokens(
       { flags, args: names(0, last, "delete") },
-      { ...cli, connect: async () => cluster },
+      { ...cli, terminal, connect: async () => cluster },
     ),
     await disableAll(names(last, due.length, "disable"), flags, { cluster, cli }),
   ];

@@ -113,7 +113,7 @@ describe("revoke", () => {
     expect(stderr.split("\n")).toEqual([
       'OwnedAccessKey "own" is disabled',
       'OwnedAccessKey "ci" is disabled',
-      'DirectClusterEndpointToken "job" is deleted',
+      "directclusterendpointtoken/job deleted",
       "",
     ]);
     expect(writes).toEqual(["PATCH own", "PATCH ci", "DELETE job"]);
