@@ -234,10 +234,6 @@ export const syncMistakes: Readonly<Record<string, ReturnType<typeof sync>>> = {
     ["UnknownAnnotation", sourceIn, `metadata.labels["${annotations.syncToProjects}"]`, atHome],
     withLabel,
   ),
-  "The list of projects is written as JSON": sync(
-    ["InvalidSyncOption", sourceIn, toProjects, atHome],
-    { options: { [annotations.syncToProjects]: '["web"]' } },
-  ),
   "The SharedSecret names a namespace instead of its project": sync(
     ["ProjectWithoutNamespace", sourceIn, toProjects, atHome],
     naming(({ target }) => target),
