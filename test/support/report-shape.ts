@@ -70,9 +70,10 @@ function displayNameProblems(item: unknown, place: string): readonly string[] {
 function figureProblems(item: unknown, place: string): readonly string[] {
   const { cluster } = recordAt({ item }, "item");
   if (cluster === undefined) return [];
-  const { projects, ...figures } = recordAt({ cluster }, "cluster");
+  const { projects, credentialEnd = "", ...figures } = recordAt({ cluster }, "cluster");
   const areRight =
     Array.isArray(projects) &&
+    typeof credentialEnd === "string" &&
     ["offered", "synced", "withdrawals"].every((field) => field in figures) &&
     Object.values(figures).every((figure) => Number.isInteger(figure) && Number(figure) >= 0);
   return areRight ? [] : [`${place}.cluster: ${JSON.stringify(cluster)}`];
