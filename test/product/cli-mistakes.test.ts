@@ -50,11 +50,20 @@ async function eventsCell({ home, target }: SyncedPlaces): Promise<string> {
 }
 
 /** The reasons of the answer in their order, each once. */
-async function whyCell(args: readonly string[], user: string): Promise<string> {
+async function whyCell(
+  args: readonly string[],
+  user: string,
+  { home }: SyncedPlaces,
+): Promise<string> {
   const { stdout, stderr } = await runCli(["why", ...args, "-o", "json"], { user });
   if (stdout === "") throw new Error(stderr);
   const items = listAt(JSON.parse(stdout), "items");
-  const wrong = items.filter((item) => stringAt(item, "reason") !== "Forbidden");
+  // Other SharedSecrets of this name are those of other mistakes.
+  const wrong = items.filter((item) => {
+    const { source } = recordAt({ item }, "item");
+    const isOurs = source === undefined || stringAt(source, "namespace") === home;
+    return isOurs && stringAt(item, "reason") !== "Forbidden";
+  });
   const problems = wrong.filter((item) => stringAt(item, "state") === "problem");
   const shown = (problems.length > 0 ? problems : wrong).map((item) => stringAt(item, "reason"));
   return [...new Set(shown)].join(", ");
@@ -77,8 +86,8 @@ describe.skipIf(skip).concurrent("docs/troubleshooting.md has what people see wh
     const row = async (): Promise<Row> => [
       await getCell(places),
       await eventsCell(places),
-      await whyCell(asked.args, "admin"),
-      await whyCell(tenantArgs(asked, places), tenant),
+      await whyCell(asked.args, "admin", places),
+      await whyCell(tenantArgs(asked, places), tenant, places),
     ];
     await eventually(
       async () => {

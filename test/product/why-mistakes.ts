@@ -189,7 +189,7 @@ const pause = { [annotations.disableSync]: "true" };
 const pauseCopy = ({ target }: SyncedPlaces) =>
   api.merge(secretPath(target, "db"), { metadata: { annotations: pause } });
 const elsewhere = { [annotations.sync]: "enabled", [annotations.syncFrom]: "elsewhere" };
-const ofAnother = { [annotations.syncToProjects]: "another" };
+const ofAnother = { [annotations.syncToProjects]: "a-third" };
 const project = `metadata.labels["${labels.project}"]`;
 const [asksForCopies, toProjects, paused, secretType] = [
   annotation(annotations.sync),

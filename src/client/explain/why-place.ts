@@ -62,6 +62,6 @@ export function withPlace(found: readonly ReportItem[], place: SeenPlace): reado
     return [...found, ...own];
   }
   return found.some(({ state }) => state === "problem")
-    ? [...found, ...unknownKeyItems(place)]
+    ? [...unknownKeyItems(place), ...found]
     : found;
 }
