@@ -45,7 +45,7 @@ export const knownKeys: Readonly<
       ...[labels.outboxUid, labels.component, labels.cluster],
     ],
     annotations: [
-      ...[annotations.syncKeys, annotations.disableSync, annotations.refreshNow],
+      ...[annotations.syncKeys, annotations.disableSync],
       ...[annotations.copyOf, annotations.filled, annotations.syncError],
       ...[annotations.copiedLabels, annotations.copiedAnnotations],
     ],

@@ -1,13 +1,11 @@
 import { isUtf8 } from "node:buffer";
 import { dump, type DumpOptions, SCALAR_STYLE, visit } from "js-yaml";
-import { spanText } from "../domain/lifetime.ts";
 import type { ObjectRef } from "../api/object.ts";
 import type { Resource } from "../api/resources.ts";
+import { spanText } from "../domain/lifetime.ts";
 import { timestamp } from "../domain/plan/conditions.ts";
 import { printable } from "./failure.ts";
 import type { Terminal } from "./terminal.ts";
-
-export { spanText };
 
 /** Prints rows in columns that are as wide as their longest cell, separated by three spaces. */
 export function tableText(head: readonly string[], rows: readonly (readonly string[])[]): string {

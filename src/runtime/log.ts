@@ -2,22 +2,12 @@ import { pino, type DestinationStream } from "pino";
 import type { LogLevel } from "./config-values.ts";
 import { reasonOf } from "./failure-reason.ts";
 
-/** The names of the fields of log lines; docs/operations.md has their meaning. */
+/** The names of the fields of log lines; docs/operations.md explains those at level info. */
 const logFields = [
   ...["kind", "object", "objects", "reason", "why", "code", "error", "controller", "resource"],
   ...["cluster", "projects", "gained", "lost", "written", "removed", "count", "omitted", "seconds"],
-  ...[
-    "server",
-    "central",
-    "url",
-    "identity",
-    "direct",
-    "list",
-    "version",
-    "files",
-    "signal",
-    "end",
-  ],
+  ...["server", "central", "url", "identity", "direct", "list", "version", "files"],
+  ...["signal", "end"],
   ...["problem", "former", "now", "isNew", "certificates", "kid", "publishes", "takenByAnother"],
   ...["verb", "group", "subresource", "namespace", "keyId", "method", "path", "status", "bytes"],
 ] as const;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { paintWith, resultText, spanText, tableText, endText } from "../../src/client/output.ts";
+import { paintWith, resultText, tableText, endText } from "../../src/client/output.ts";
+import { spanText } from "../../src/domain/lifetime.ts";
 
 describe("a table", () => {
   test("has columns as wide as their longest cell, without spaces at the end", () => {

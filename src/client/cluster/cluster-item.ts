@@ -4,8 +4,8 @@ import {
   clusterState,
   type ObservedCluster,
 } from "../../domain/outbox/cluster-overview.ts";
+import { spanText } from "../../domain/lifetime.ts";
 import { clusterObject, shown } from "../../domain/outbox/explain-cluster.ts";
-import { spanText } from "../output.ts";
 
 /** The item of a connected cluster, with its figures. */
 export interface ClusterItem extends ReportItem {

@@ -2,6 +2,7 @@ import type { Metadata } from "../../api/object.ts";
 import { parseLatchkeyMetadata } from "../../api/parse.ts";
 import type { ReportItem, Verdict } from "../../api/report.ts";
 import { resources } from "../../api/resources.ts";
+import { spanText } from "../../domain/lifetime.ts";
 import type { ClusterAccess } from "../../domain/gateway/cluster-kubeconfig.ts";
 import {
   clustersNamespace,
@@ -15,7 +16,6 @@ import { timestamp } from "../../domain/plan/conditions.ts";
 import { credentialValidity } from "../../tokens/cluster-credential.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { type Readable, readWith } from "../missing-right.ts";
-import { spanText } from "../output.ts";
 import { withMissing } from "../report.ts";
 import { dataIn, storedAccess } from "./cluster-address.ts";
 

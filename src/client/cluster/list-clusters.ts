@@ -1,8 +1,8 @@
-import { instantOf } from "../../domain/lifetime.ts";
+import { instantOf, spanText } from "../../domain/lifetime.ts";
 import { timestamp } from "../../domain/plan/conditions.ts";
 import type { Action } from "../cli.ts";
 import { rightText } from "../missing-right.ts";
-import { spanText, tableText } from "../output.ts";
+import { tableText } from "../output.ts";
 import { asSentence, printReport, withMissing } from "../report.ts";
 import { clusterItem, type ClusterItem } from "./cluster-item.ts";
 import { type ClusterCredential, readCredentials, renewal } from "./credential-items.ts";

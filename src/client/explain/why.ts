@@ -79,9 +79,9 @@ async function whySecret({ name, flags, cluster }: Question): Promise<WhyReport>
   const object = reportObject(resources.secrets.kind, target);
   const names = live.snapshot.sharedSecrets.map(({ options }) => options.secretName);
   const meant = own.length > 0 ? undefined : similarName(name, names);
-  const isKnown = own.length === 0 && live.missing.length === 0;
-  const found = isKnown ? unknownKeyItems(place.found) : withPlace(own, place.found);
-  if (isKnown && found.length === 0)
+  const hasNone = own.length === 0 && live.missing.length === 0;
+  const found = hasNone ? unknownKeyItems(place.found) : withPlace(own, place.found);
+  if (hasNone && found.length === 0)
     throw new Failure(
       `no SharedSecret syncs to Secret "${keyOf(target)}"${didYouMean("secret", meant)}`,
       "notFound",

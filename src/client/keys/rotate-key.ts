@@ -5,7 +5,7 @@ import { recordAt, stringAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import { SecretText } from "../../api/secret-text.ts";
 import { boundSubjectOf } from "../../domain/access-key/key-digest.ts";
-import { instantOf, lifetimeStart } from "../../domain/lifetime.ts";
+import { instantOf, lifetimeStart, spanText } from "../../domain/lifetime.ts";
 import { UsageError } from "../../runtime/config-values.ts";
 import { readTextFile } from "../../runtime/read-text-file.ts";
 import {
@@ -20,7 +20,7 @@ import { endingTtl, successorName, successorSpec } from "./key-view.ts";
 import { refusedSentence } from "./keys.ts";
 import { makeKey, newKeyObject } from "./new-key.ts";
 import { patchAsRead } from "../objects/patch-as-read.ts";
-import { spanText, yamlText } from "../output.ts";
+import { yamlText } from "../output.ts";
 import { createPrivateFile } from "../private-files.ts";
 
 const resource = resources.ownedAccessKeys;

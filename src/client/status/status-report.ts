@@ -4,7 +4,7 @@ import { parseOwnedAccessKeySpec } from "../../api/owned-access-key.ts";
 import { parseConditions, recordAt, stringAt } from "../../api/parse.ts";
 import type { ReportItem, ReportObject } from "../../api/report.ts";
 import { type Resource, resources } from "../../api/resources.ts";
-import { instantOf } from "../../domain/lifetime.ts";
+import { instantOf, spanText } from "../../domain/lifetime.ts";
 import {
   failedTargetState,
   isObserved,
@@ -22,7 +22,7 @@ import { type ClusterItem, figuresText } from "../cluster/cluster-item.ts";
 import { unscopedOf } from "../keys/key-view.ts";
 import { colorOf } from "../report.ts";
 import { printable } from "../failure.ts";
-import { type Paint, spanText } from "../output.ts";
+import type { Paint } from "../output.ts";
 
 /** What `status` shows. It has no value of a secret, no key and no token. */
 export interface StatusReport {
