@@ -176,6 +176,8 @@ async function makeNewer({ home, project }: SyncedPlaces): Promise<void> {
 async function makeDeleting(): Promise<SyncedPlaces> {
   const places = await makeSync();
   const path = sharedSecretPath(places.home, "db");
+  // Otherwise its status depends on what the controller sees first.
+  await becomesReady({ namespace: places.home, name: "db", uid: "", path });
   const finalizers = ["example.com/held", "management.service/cleanup"];
   await api.merge(path, { metadata: { finalizers } });
   await api.delete(path);
