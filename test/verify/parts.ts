@@ -49,8 +49,17 @@ export function parts(seed: string): readonly Part[] {
     })),
     {
       name: "search",
-      what: "a million states of small worlds",
+      what: "600,000 states of small worlds",
       command: script("search"),
+      env: { STATES: "600000" },
+      onOneCore: true,
+    },
+    {
+      // At this size it shows that the benchmark runs; its figures say nothing.
+      name: "bench",
+      what: "the smallest benchmark",
+      command: script("bench"),
+      env: { SIZE: "tiny" },
       onOneCore: true,
     },
     {
@@ -79,12 +88,6 @@ export function parts(seed: string): readonly Part[] {
       command: script("fuzz"),
       env: { MINUTES: "3", SEED: seed },
       onOneCore: true,
-    },
-    {
-      name: "bench",
-      what: "the smallest benchmark",
-      command: script("bench"),
-      env: { SIZE: "tiny" },
     },
   ];
 }
