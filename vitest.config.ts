@@ -42,7 +42,7 @@ const everyChange = [
 const atLength = {
   testTimeout: 900_000,
   hookTimeout: 600_000,
-  maxWorkers: 6,
+  maxWorkers: 4,
   sequence: { groupOrder: 1 },
 };
 

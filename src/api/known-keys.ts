@@ -46,7 +46,8 @@ export const knownKeys: Readonly<
     ],
     annotations: [
       ...[annotations.syncKeys, annotations.disableSync],
-      ...[annotations.copyOf, annotations.filled, annotations.syncError],
+      ...[annotations.copyOf, annotations.filled],
+      ...[annotations.syncError, annotations.clusterSyncError],
       ...[annotations.copiedLabels, annotations.copiedAnnotations],
     ],
   },

@@ -66,8 +66,8 @@ function kubeSentence(error: KubeError): string {
       );
     case "NotFound":
       return error.objectName === undefined
-        ? `${error.explanation}; Latchkey may not be installed in this cluster, ` +
-            "check with kubectl latchkey check"
+        ? `${error.explanation}; this may be a connected cluster, or one without Latchkey: ` +
+            "kubectl latchkey check says which"
         : error.explanation;
     case "Forbidden": {
       const hint = error.lacksPermission ? rightHint(error.explanation) : undefined;

@@ -1,5 +1,6 @@
 import { knownKeys, type MarkedKind, type MetadataKey } from "../api/known-keys.ts";
 import { group } from "../api/names.ts";
+import type { ReportItem, ReportObject } from "../api/report.ts";
 import { similarName } from "./similar-name.ts";
 
 /** That a label or annotation has no effect on an object of a kind, and what was probably meant. */
@@ -33,4 +34,24 @@ function wordOf(key: string): string {
 
 function nounOf({ field }: MetadataKey): string {
   return field === "labels" ? "the label" : "the annotation";
+}
+
+/** That a label or annotation of an object has no effect, and which one has. */
+export function unknownKeyItem(
+  kind: MarkedKind,
+  object: ReportObject,
+  unknown: MetadataKey,
+): ReportItem {
+  const meant = meantKey(kind, unknown);
+  const field = `metadata.${unknown.field}[${JSON.stringify(unknown.key)}]`;
+  const fix =
+    meant === undefined ? "Remove it." : `Set ${meant.field.slice(0, -1)} ${meant.key} instead.`;
+  const reason = "UnknownAnnotation";
+  return {
+    object,
+    state: "problem",
+    reason,
+    message: unknownKeySentence(kind, unknown),
+    causes: [{ object, field, reason, message: fix }],
+  };
 }

@@ -17,7 +17,7 @@ describe("an error has an exit code and a sentence", () => {
       "a missing kind",
       refused("NotFound", 404),
       4,
-      "the message; Latchkey may not be installed in this cluster, check with kubectl latchkey check",
+      "the message; this may be a connected cluster, or one without Latchkey: kubectl latchkey check says which",
     ],
     ["a missing right", refused("Forbidden", 403, { lacksPermission: true }), 5, "the message"],
     ["a policy", refused("Forbidden", 403), 1, "the message"],

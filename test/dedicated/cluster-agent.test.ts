@@ -21,12 +21,14 @@ import { type Answer, get, mergePatch, post, remove } from "../support/cluster-c
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
+import { applyLatchkey } from "../support/install.ts";
 import { writeKubeconfig } from "../support/kubeconfig.ts";
 import { postNamespace } from "../support/latchkey-objects.ts";
 import { unique } from "../support/policy-request.ts";
 import { base64 } from "../support/shared-secret-requests.ts";
 import { skippedFor } from "../support/skipped.ts";
 import { describeCentral } from "./cluster-agent-central.ts";
+import { describeClient } from "./cluster-agent-client.ts";
 
 /** A MutatingAdmissionPolicy that labels every object that is written. */
 const labelsEverything = {
@@ -63,6 +65,10 @@ afterAll(() => fixture?.stop());
 
 describe.skipIf(!hasDedicatedClusters)("a SharedSecret that names a connected cluster", () => {
   describeCentral(() => fixture);
+});
+
+describe.skipIf(!hasDedicatedClusters)("kubectl latchkey in a connected cluster", () => {
+  describeClient(() => fixture);
 });
 
 // The test plays the controller of the central cluster.
@@ -300,6 +306,7 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
 
   it("and a Latchkey of the cluster leave each other's copies alone", async () => {
     const { east } = fixture;
+    await applyLatchkey(east.controlPlane, () => {});
     const controller = await east.run();
     await controller.waitReady();
     const project = unique("project");

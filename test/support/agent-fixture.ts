@@ -41,6 +41,9 @@ export const agentUser = `latchkey-cluster-agent:${cluster}`;
 /** The namespace of all sources; it need not exist. */
 const home = "team-a";
 
+/** A user of the connected cluster without any right. */
+export const tenantUser = "bob";
+
 /** The path of the Lease in the outbox. */
 export const centralLeasePath = `/apis/coordination.k8s.io/v1/namespaces/${outbox}/leases/latchkey-cluster-agent`;
 
@@ -125,7 +128,8 @@ export async function makeTarget(
 export async function startAgentFixture(args: readonly string[] = []): Promise<AgentFixture> {
   const [central, east] = await Promise.all([
     startDedicatedCluster({ users: [{ name: agentUser, groups: [] }] }),
-    startDedicatedCluster(),
+    // It serves no SharedSecrets.
+    startDedicatedCluster({ install: "nothing", users: [{ name: tenantUser, groups: [] }] }),
   ]);
   const agents: LatchkeyProcess[] = [];
   const stop = async (): Promise<void> => {

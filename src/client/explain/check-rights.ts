@@ -17,20 +17,25 @@ interface CheckedRights {
   readonly namespace: string;
 }
 
-/** Who the user is, and what that user may do with Latchkey. */
-export async function identityItems(checked: CheckedRights): Promise<readonly ReportItem[]> {
+/** Who the user is, and what that user may do with Latchkey where its kinds are served. */
+export async function identityItems(
+  checked: CheckedRights,
+  isConnected: boolean,
+): Promise<readonly ReportItem[]> {
   const { cluster } = checked;
   const { userInfo } = await cluster.review(resources.selfReviews, {});
   const groups = stringsAt(userInfo, "groups");
   const user = { kind: "User", name: stringAt(userInfo, "username") ?? "" };
   const { namespace } = cluster.choice;
-  const asked: readonly Right[] = [
-    { verb: "create", resource: resources.sharedSecrets, namespace },
-    { verb: "list", resource: resources.sharedSecrets, namespace },
-    { verb: "create", resource: resources.ownedAccessKeys },
-    { verb: "create", resource: resources.endpointTokens },
-    ...(await clusterRights(checked)),
-  ];
+  const asked: readonly Right[] = isConnected
+    ? []
+    : [
+        { verb: "create", resource: resources.sharedSecrets, namespace },
+        { verb: "list", resource: resources.sharedSecrets, namespace },
+        { verb: "create", resource: resources.ownedAccessKeys },
+        { verb: "create", resource: resources.endpointTokens },
+        ...(await clusterRights(checked)),
+      ];
   const rights = asked.map(async (right): Promise<ReportItem> => {
     const { resource, ...attributes } = right;
     const { allowed } = await cluster.review(resources.selfAccessReviews, {

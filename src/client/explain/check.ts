@@ -1,21 +1,19 @@
-import { group, ownObjects, version } from "../../api/names.ts";
-import { listAt, numberAt, recordAt, stringAt } from "../../api/parse.ts";
-import type { ReportItem, ReportObject } from "../../api/report.ts";
+import { group, ownObjects } from "../../api/names.ts";
+import { numberAt, recordAt, stringAt } from "../../api/parse.ts";
+import type { ReportItem } from "../../api/report.ts";
 import { resources } from "../../api/resources.ts";
 import { oldestMinor } from "../../domain/kubernetes-version.ts";
-import { instantOf, spanText } from "../../domain/lifetime.ts";
 import { nameOf } from "../../domain/report-object.ts";
-import { isKubeError } from "../../kube/client/kube-error.ts";
 import { minorOf, serverVersion } from "../../kube/client/server-version.ts";
-import { type Clock, sleep } from "../../runtime/clock.ts";
+import { sleep } from "../../runtime/clock.ts";
 import type { Action } from "../cli.ts";
-import type { Cluster } from "../connection/cluster.ts";
-import { exitCodes, sentenceOf } from "../failure.ts";
-import { existing } from "../missing-right.ts";
-import { type Paint, tableText } from "../output.ts";
-import { waitUntil } from "../progress.ts";
-import { asSentence, isWell, plainItem, printReport } from "../report.ts";
+import { servedKinds } from "../cluster/agent-copies.ts";
 import { credentialItems } from "../cluster/credential-items.ts";
+import { exitCodes } from "../failure.ts";
+import { type Paint, tableText } from "../output.ts";
+import { asSentence, isWell, plainItem, printReport } from "../report.ts";
+import { connectedItems } from "./connected-items.ts";
+import { type Checked, forbiddenItem, leaseItem } from "./lease-item.ts";
 import { policyItems } from "./policy-items.ts";
 import { identityItems } from "./check-rights.ts";
 import { reviewItems } from "./review-items.ts";
@@ -54,25 +52,25 @@ function resultsText(results: readonly ReportItem[], paint: Paint): string {
     .join("\n");
 }
 
-/** What is checked, and with what. */
-interface Checked {
-  readonly cluster: Cluster;
-  /** The namespace that Latchkey runs in. */
-  readonly namespace: string;
-  readonly clock: Clock;
-}
-
 /** Runs every check; rejects with a KubeError if the API server does not answer. */
 async function runChecks(checked: Checked): Promise<readonly ReportItem[]> {
+  const { cluster, namespace, clock } = checked;
+  const served = await servedKinds(cluster);
+  const connected = await connectedItems(checked, served.length > 0);
+  const isConnected = served.length === 0 && connected.length > 0;
+  const central = async (): Promise<readonly ReportItem[]> => [
+    ...crdItems(served),
+    ...(await policyItems(cluster, namespace)),
+    await leaseItem(checked, { name: ownObjects.lease, process: "latchkey controller" }),
+    ...(await reviewItems(cluster, checked)),
+  ];
   return [
     await versionItem(checked),
-    ...(await crdItems(checked)),
-    ...(await policyItems(checked.cluster, checked.namespace)),
-    await leaseItem(checked),
-    ...(await reviewItems(checked.cluster, checked)),
+    ...(isConnected ? [] : await central()),
+    ...connected,
     ...(await deploymentItems(checked)),
-    ...(await credentialItems(checked.cluster, checked.clock.now())),
-    ...(await identityItems(checked)),
+    ...(isConnected ? [] : await credentialItems(cluster, clock.now())),
+    ...(await identityItems(checked, isConnected)),
   ];
 }
 
@@ -89,11 +87,7 @@ async function versionItem({ cluster }: Checked): Promise<ReportItem> {
     : plainItem(object, ["ok", "Supported"], `Kubernetes ${found} is supported.`);
 }
 
-async function crdItems({ cluster }: Checked): Promise<readonly ReportItem[]> {
-  const served = await existing(() =>
-    cluster.send({ method: "GET", path: `/apis/${group}/${version}` }),
-  );
-  const names = listAt(served, "resources").map((entry) => stringAt(entry, "name"));
+function crdItems(names: readonly string[]): readonly ReportItem[] {
   const { sharedSecrets, ownedAccessKeys, endpointTokens } = resources;
   return [sharedSecrets, ownedAccessKeys, endpointTokens].map(({ plural }) => {
     const object = { kind: "CustomResourceDefinition", name: `${plural}.${group}` };
@@ -102,89 +96,10 @@ async function crdItems({ cluster }: Checked): Promise<readonly ReportItem[]> {
       : plainItem(
           object,
           ["problem", "NotFound"],
-          "The API server does not serve the kind; " +
-            "apply config/default of Latchkey with kubectl apply --server-side -k.",
+          "The API server does not serve the kind; in a central cluster, apply config/default of " +
+            "Latchkey with kubectl apply --server-side -k.",
         );
   });
-}
-
-/** The item of an object that is read, with what to do if it does not exist. */
-async function itemOf(
-  object: ReportObject,
-  read: () => Promise<ReportItem>,
-  missing: string,
-): Promise<ReportItem> {
-  try {
-    return await read();
-  } catch (error) {
-    if (!isKubeError(error, "NotFound")) return forbiddenItem(object, error);
-    return plainItem(object, ["problem", "NotFound"], missing);
-  }
-}
-
-function forbiddenItem(object: ReportObject, error: unknown): ReportItem {
-  if (!isKubeError(error, "Forbidden")) throw error;
-  return plainItem(object, ["unknown", "Forbidden"], sentenceOf(error));
-}
-
-function leaseItem({ cluster, namespace, clock }: Checked): Promise<ReportItem> {
-  const ref = { namespace, name: ownObjects.lease };
-  const object = { kind: resources.leases.kind, ...ref };
-  const read = async () => leaseOf(await cluster.get(resources.leases, ref));
-  return itemOf(
-    object,
-    async () => {
-      const first = await read();
-      if (first.holder === "")
-        return plainItem(object, ["problem", "NotLeading"], "No controller holds the Lease.");
-      const renewed = await renewedLease(first, read, clock);
-      if (renewed === undefined)
-        return plainItem(
-          object,
-          ["problem", "NotLeading"],
-          `"${first.holder}" holds the Lease and does not renew it; ` +
-            "look at the log of latchkey controller.",
-        );
-      const age = spanText((clock.now() - renewed.renewedAt) / 1000);
-      const message = `"${renewed.holder}" holds the Lease and renewed it ${age} ago.`;
-      return plainItem(object, ["ok", "Leading"], message);
-    },
-    "The Lease does not exist; start latchkey controller, or set --latchkey-namespace.",
-  );
-}
-
-interface Lease {
-  readonly holder: string;
-  /** Milliseconds since the epoch. */
-  readonly renewedAt: number;
-  readonly seconds: number;
-}
-
-function leaseOf(raw: unknown): Lease {
-  const spec = recordAt(raw, "spec");
-  return {
-    holder: stringAt(spec, "holderIdentity") ?? "",
-    renewedAt: instantOf(stringAt(spec, "renewTime")) ?? 0,
-    seconds: numberAt(spec, "leaseDurationSeconds") ?? 15,
-  };
-}
-
-/**
- * A controller renews the Lease every 2 s. If it looks old, because the controller is frozen or the
- * clocks differ, its next renewal decides.
- */
-async function renewedLease(
-  first: Lease,
-  read: () => Promise<Lease>,
-  clock: Clock,
-): Promise<Lease | undefined> {
-  const lifetimeMs = first.seconds * 1000;
-  if (clock.now() - first.renewedAt < lifetimeMs / 3) return first;
-  const look = async () => {
-    const lease = await read();
-    return lease.renewedAt !== first.renewedAt ? lease : undefined;
-  };
-  return waitUntil(look, lifetimeMs, { clock });
 }
 
 /** The Deployments of Latchkey, of which there is none where its processes run in another way. */

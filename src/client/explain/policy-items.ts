@@ -26,31 +26,47 @@ export async function policyItems(
   cluster: Cluster,
   namespace: string,
 ): Promise<readonly ReportItem[]> {
+  const texts = {
+    isCentral: true,
+    config: "config/policies",
+    consequence: "what it denies is allowed",
+  };
   const items = await Promise.all(
-    guardingPolicies.map((policy) => policyItem(policy, { cluster, namespace })),
+    guardingPolicies.map((policy) => policyItem(policy, { cluster, namespace }, texts)),
   );
   return items.filter(
     ({ object, state }) => state === "problem" || withoutPolicy.has(object.name ?? ""),
   );
 }
 
-async function policyItem(
+/** What is said of a policy of a cluster. */
+interface PolicyTexts {
+  readonly isCentral: boolean;
+  /** The directory that has it. */
+  readonly config: string;
+  /** What is so without it, if {@link withoutPolicy} says nothing else. */
+  readonly consequence: string;
+}
+
+/** What a policy of the cluster is, compared with that of this version. */
+export async function policyItem(
   policy: GuardingPolicy,
   { cluster, namespace }: { readonly cluster: Cluster; readonly namespace: string },
+  { isCentral, config, consequence }: PolicyTexts,
 ): Promise<ReportItem> {
   const object = { kind: resourcesOf(policy)[0].kind, name: policy.name };
   try {
     const observed = await readPolicy(policy, cluster);
-    const difference = policyDifference(policy, observed, { namespace, isCentral: true });
+    const difference = policyDifference(policy, observed, { namespace, isCentral });
     if (difference === undefined) return plainItem(object, ["ok", "Found"], "The policy exists.");
     if (observed.policy !== undefined)
       return plainItem(
         object,
         ["problem", "PolicyChanged"],
-        `${difference}, so it may allow more; apply config/policies of this version.`,
+        `${difference}, so it may allow more; apply ${config} of this version.`,
       );
-    const consequence = withoutPolicy.get(policy.name) ?? "what it denies is allowed";
-    const message = `The policy does not exist, so ${consequence}; apply config/policies.`;
+    const without = withoutPolicy.get(policy.name) ?? consequence;
+    const message = `The policy does not exist, so ${without}; apply ${config}.`;
     return plainItem(object, ["problem", "NotFound"], message);
   } catch (error) {
     if (!isKubeError(error, "Forbidden")) throw error;

@@ -6,14 +6,18 @@ import { resources } from "../../api/resources.ts";
 import { placeItems, type SeenPlace, unknownKeyItems } from "../../domain/sync/explain-place.ts";
 import { type NamespaceOptions, readNamespace, type Target } from "../../domain/sync/obstacles.ts";
 import { isFullForSecrets } from "../../domain/sync/quota-relief.ts";
+import { isOfAgent, parseAgentCopy } from "../cluster/agent-copies.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { type Readable, readObject, readWith } from "../missing-right.ts";
 
-/** Reads a namespace and the place of a copy in it, as far as the user may. */
+/**
+ * Reads a namespace and the place of a copy in it, as far as the user may; `isConnected` is whether
+ * the API server serves no SharedSecrets.
+ */
 export async function readPlace(
   cluster: Cluster,
   target: Target,
-  options: NamespaceOptions,
+  { isConnected, ...options }: NamespaceOptions & Pick<SeenPlace, "isConnected">,
 ): Promise<Readable<SeenPlace>> {
   const { namespaces, secrets, resourceQuotas } = resources;
   const { namespace } = target;
@@ -29,11 +33,15 @@ export async function readPlace(
   );
   const parse = (raw: unknown) => (raw === undefined ? undefined : parseLatchkeyMetadata(raw));
   const parsed = parse(own.found);
+  const isOfConnected = isConnected || isOfAgent(secret.found);
   return {
     found: {
       target,
       namespace: parsed && readNamespace(parsed, options),
-      secret: parse(secret.found),
+      secret:
+        isOfConnected && secret.found !== undefined
+          ? parseAgentCopy(secret.found)
+          : parse(secret.found),
       unknownKeys: {
         Namespace: unknownKeys("Namespace", own.found),
         Secret: unknownKeys("Secret", secret.found),
@@ -41,6 +49,7 @@ export async function readPlace(
       fullQuotas: quotas.found
         .filter(isFull)
         .map((raw) => stringAt(recordAt(raw, "metadata"), "name") ?? ""),
+      isConnected: isOfConnected,
     },
     missing: [own, secret].flatMap(({ missing }) => missing),
   };

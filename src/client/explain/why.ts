@@ -5,13 +5,14 @@ import { resources } from "../../api/resources.ts";
 import { explainToken } from "../../domain/endpoint-token/explain-token.ts";
 import { reportObject } from "../../domain/report-object.ts";
 import { similarName } from "../../domain/similar-name.ts";
-import { unknownKeyItems } from "../../domain/sync/explain-place.ts";
+import { agentCopyItems, unknownKeyItems } from "../../domain/sync/explain-place.ts";
 import { sourceItem } from "../../domain/sync/sync-report.ts";
 import { isKubeError } from "../../kube/client/kube-error.ts";
 import { UsageError } from "../../runtime/config-values.ts";
 import { createDataDigest } from "../../tokens/data-digest.ts";
 import { observedSource } from "../../tokens/observed-data.ts";
 import type { Action, Flags } from "../cli.ts";
+import { isCentral } from "../cluster/agent-copies.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { exitCodes, Failure, sentenceOf } from "../failure.ts";
 import { distinctRights, readWith, rightText } from "../missing-right.ts";
@@ -22,6 +23,7 @@ import { isWell, printReport, withMissing } from "../report.ts";
 import { readSyncObjects } from "./sync-objects.ts";
 import { clusterItems } from "./why-clusters.ts";
 import { readPlace, withPlace } from "./why-place.ts";
+import { whyConnected } from "./why-connected.ts";
 import { keyItem, requestItems } from "./why-key.ts";
 import { secretItems } from "./why-secret.ts";
 import { sharedSecretItems } from "./why-shared-secret.ts";
@@ -50,9 +52,15 @@ export const why: Action<"why"> = async ({ flags, args: [word = "", ...words] },
     throw new UsageError(`the resource of the request "${words[0]}" is missing`);
   const cluster = await cli.connect(flags);
   const question = { name, flags, words, cluster, now: cli.clock.now() };
-  const report = await answers[kind](question).catch(async (error: unknown) => {
-    throw await withSimilarName({ kind, name }, cluster, error);
-  });
+  const { clock } = cli;
+  const report = (await isCentral(cluster))
+    ? await answers[kind](question).catch(async (error: unknown) => {
+        throw await withSimilarName({ kind, name }, cluster, error);
+      })
+    : await whyConnected(
+        { kind, name, flags },
+        { cluster, clock, namespace: flags.latchkeyNamespace },
+      );
   printReport(withMissing(report), (paint) => whyText(report, paint), { ...flags, ...cli });
   return isWell(report.found) || !flags.exitCode ? exitCodes.done.code : exitCodes.unhealthy.code;
 };
@@ -75,12 +83,18 @@ async function whySecret({ name, flags, cluster }: Question): Promise<WhyReport>
     copyKeys,
   });
   const own = secretItems(target, live);
-  const place = await readPlace(cluster, target, { requireSyncFrom, copyKeys });
+  const place = await readPlace(cluster, target, {
+    requireSyncFrom,
+    copyKeys,
+    isConnected: false,
+  });
   const object = reportObject(resources.secrets.kind, target);
   const names = live.snapshot.sharedSecrets.map(({ options }) => options.secretName);
   const meant = own.length > 0 ? undefined : similarName(name, names);
   const hasNone = own.length === 0 && live.missing.length === 0;
-  const found = hasNone ? unknownKeyItems(place.found) : withPlace(own, place.found);
+  const found = hasNone
+    ? [...unknownKeyItems(place.found), ...agentCopyItems(place.found)]
+    : withPlace(own, place.found);
   if (hasNone && found.length === 0)
     throw new Failure(
       `no SharedSecret syncs to Secret "${keyOf(target)}"${didYouMean("secret", meant)}`,

@@ -26,8 +26,12 @@ interface ListOptions {
 
 /** The command that lists the objects of a kind that the user may read. */
 export function listOf(resource: PrintedResource) {
-  return async ({ flags }: Given<ListOptions>, cli: Cli): Promise<void> => {
-    const cluster = await cli.connect(flags);
+  return async (
+    { flags }: Pick<Given<ListOptions>, "flags">,
+    cli: Cli,
+    connected?: Cluster,
+  ): Promise<void> => {
+    const cluster = connected ?? (await cli.connect(flags));
     const deps = { cluster, terminal: cli.terminal };
     const { output, allNamespaces: withNamespace = false } = flags;
     const isInOne = resource.namespaced && !withNamespace;

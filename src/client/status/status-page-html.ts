@@ -28,11 +28,11 @@ export const pageHtml = `<!doctype html>
 <label class="filter"><input id="only" type="checkbox"> Only what is not ready</label></div>
 <ul id="sources" class="list"></ul>
 </section>
-<section aria-labelledby="keys-title">
+<section id="keys-section" aria-labelledby="keys-title">
 <h2 id="keys-title">Access keys that expire soon or are not ready</h2>
 <ul id="keys" class="list"></ul>
 </section>
-<section aria-labelledby="tokens-title">
+<section id="tokens-section" aria-labelledby="tokens-title">
 <h2 id="tokens-title">Direct tokens</h2>
 <ul id="tokens" class="list"></ul>
 </section>
@@ -41,7 +41,7 @@ export const pageHtml = `<!doctype html>
 <ul id="clusters" class="list"></ul>
 </section>
 <section id="policies-section" aria-labelledby="policies-title" hidden>
-<h2 id="policies-title">Admission policies</h2>
+<h2 id="policies-title">Installation</h2>
 <ul id="policies" class="notes"></ul>
 </section>
 <section id="hidden-section" aria-labelledby="hidden-title" hidden>

@@ -173,6 +173,7 @@ function draw() {
   fill("keys", report.keys.map(lifetimeRow), "None.");
   fill("tokens", report.tokens.map(lifetimeRow), "None.");
   fill("clusters", report.clusters.map(clusterRow), "None.");
+  for (const id of ["keys", "tokens"]) byId(id + "-section").hidden = report.isConnected;
   byId("clusters-section").hidden = report.clusters.length === 0;
   notes("policies", report.policies);
   notes("hidden", report.notVisible);

@@ -5,15 +5,18 @@ import type { ReportItem, ReportObject } from "../../api/report.ts";
 import { type Resource, resources } from "../../api/resources.ts";
 import type { ObservedCluster } from "../../domain/outbox/cluster-overview.ts";
 import { clusterList } from "../../domain/sync/option-items.ts";
-import type { PassiveClock } from "../../runtime/clock.ts";
+import type { Clock, PassiveClock } from "../../runtime/clock.ts";
+import { isCentral, readAgentCopies } from "../cluster/agent-copies.ts";
 import { clusterItem } from "../cluster/cluster-item.ts";
 import { readNamedClusters } from "../cluster/read-clusters.ts";
 import type { Cluster } from "../connection/cluster.ts";
+import { connectedItems } from "../explain/connected-items.ts";
 import { policyItems } from "../explain/policy-items.ts";
-import { plainItem } from "../report.ts";
+import { plainItem, withMissing } from "../report.ts";
 import { type Readable, readWith, rightText } from "../missing-right.ts";
 import { findObjects } from "../objects/find-objects.ts";
 import { readableByName } from "../objects/listing.ts";
+import { connectedSources } from "./connected-status.ts";
 import {
   lifetimeStatus,
   type LifetimeStatus,
@@ -29,15 +32,27 @@ export interface StatusSelection {
   readonly endsWithin: number;
 }
 
-/** Reads the items of policies that are not those of Latchkey. */
-export type ReadPolicies = (cluster: Cluster) => Promise<readonly ReportItem[]>;
+/** Reads the items of an installation that are shown. */
+export type ReadPolicies = (
+  cluster: Cluster,
+  isConnected: boolean,
+) => Promise<readonly ReportItem[]>;
 
 const policiesEveryMs = 60_000;
 
-/** Reads policies of the Latchkey in this namespace, at most once a minute: there are many. */
-export function policyReader(namespace: string, clock: PassiveClock): ReadPolicies {
+/**
+ * Reads the policies of the Latchkey in this namespace that are not its own, at most once a minute:
+ * there are many. In a connected cluster, reads what its agent needs.
+ */
+export function policyReader(namespace: string, clock: Clock): ReadPolicies {
   let last: { readonly readAt: number; readonly found: readonly ReportItem[] } | undefined;
-  return async (cluster) => {
+  return async (cluster, isConnected) => {
+    if (isConnected) {
+      const items = await connectedItems({ cluster, namespace, clock }, false);
+      return items.filter(
+        ({ object, state }) => state !== "ok" || object.kind === resources.leases.kind,
+      );
+    }
     const now = clock.monotonic();
     if (last === undefined || now - last.readAt >= policiesEveryMs) {
       const found = await policyItems(cluster, namespace);
@@ -59,6 +74,7 @@ export async function readStatus(
   { namespace, endsWithin }: StatusSelection,
   { cluster, clock, policies }: StatusDeps,
 ): Promise<StatusReport> {
+  if (!(await isCentral(cluster))) return readConnected(namespace, cluster, policies);
   const notVisible: ReportItem[] = [];
   const hide = (object: ReportObject, message: string): void =>
     void notVisible.push(plainItem(object, ["unknown", "Forbidden"], message));
@@ -92,8 +108,27 @@ export async function readStatus(
     ),
     tokens: lifetimes(endpointTokens, tokens),
     clusters: clusters.found.map((observed) => clusterItem(observed, now)),
-    policies: await policies(cluster),
+    policies: await policies(cluster, false),
     notVisible,
+    isConnected: false,
+  };
+}
+
+/** The same where no SharedSecrets are served: their copies, and what the agent needs. */
+async function readConnected(
+  namespace: string | undefined,
+  cluster: Cluster,
+  policies: ReadPolicies,
+): Promise<StatusReport> {
+  const copies = await readAgentCopies(cluster, namespace);
+  return {
+    sharedSecrets: connectedSources(copies.found),
+    keys: [],
+    tokens: [],
+    clusters: [],
+    policies: await policies(cluster, true),
+    notVisible: withMissing({ found: [], missing: copies.missing }),
+    isConnected: true,
   };
 }
 

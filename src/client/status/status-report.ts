@@ -33,8 +33,13 @@ export interface StatusReport {
   readonly tokens: readonly LifetimeStatus[];
   /** Connected clusters, if a SharedSecret names one. */
   readonly clusters: readonly ClusterItem[];
-  /** The admission policies that are not those of Latchkey, if the user may read them. */
+  /**
+   * Of the installation: the admission policies that are not those of Latchkey, if the user may
+   * read them; in a connected cluster, what its agent needs.
+   */
   readonly policies: readonly ReportItem[];
+  /** Whether the cluster serves no SharedSecrets, keys and tokens: these are the central one's. */
+  readonly isConnected: boolean;
   /** What the user may not see. */
   readonly notVisible: readonly ReportItem[];
 }
@@ -176,19 +181,23 @@ function stateOf(raw: unknown) {
 
 /** The report as a tree of sources and targets, then keys, tokens and what is not visible. */
 export function statusText(report: StatusReport, paint: Paint): string {
-  const { sharedSecrets, keys, tokens, clusters, policies, notVisible } = report;
+  const { sharedSecrets, keys, tokens, clusters, policies, notVisible, isConnected } = report;
   const sections = [
     section(
-      "SharedSecrets",
+      isConnected ? "SharedSecrets of the central cluster with copies here" : "SharedSecrets",
       sharedSecrets.flatMap((source) => sourceLines(source, paint)),
     ),
-    section("Access keys that expire soon or are not ready", lifetimeLines(keys, paint)),
-    section("Direct tokens", lifetimeLines(tokens, paint)),
+    ...(isConnected
+      ? []
+      : [
+          section("Access keys that expire soon or are not ready", lifetimeLines(keys, paint)),
+          section("Direct tokens", lifetimeLines(tokens, paint)),
+        ]),
     clusters.length === 0 ? [] : section("Connected clusters", clusterLines(clusters, paint)),
     policies.length === 0
       ? []
       : section(
-          "Admission policies",
+          "Installation",
           policies.map((item) => paint(printable(item.message), colorOf(item))),
         ),
     notVisible.length === 0

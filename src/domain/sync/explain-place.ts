@@ -1,13 +1,15 @@
 import type { MarkedKind, MetadataKey } from "../../api/known-keys.ts";
 import type { Metadata } from "../../api/object.ts";
-import { labels } from "../../api/names.ts";
-import type { ReportItem, ReportObject, ReportReason } from "../../api/report.ts";
+import { annotations, labels } from "../../api/names.ts";
+import type { ReportItem, ReportReason } from "../../api/report.ts";
 import { labelField, nameOf, quoted } from "../report-object.ts";
-import { meantKey, unknownKeySentence } from "../unknown-key.ts";
 import { type NamespaceObstacle, ownObstacles, projectOf, type Target } from "./obstacles.ts";
 import { namespaceObject, notManagedFact, secretObject } from "./outcome.ts";
 import { outcomeTexts } from "./outcome-texts.ts";
+import { copiedSource } from "./copy.ts";
 import { placeholderRequestOf } from "./placeholder.ts";
+import { copyItem } from "./sync-report.ts";
+import { unknownKeyItem } from "../unknown-key.ts";
 
 /** A namespace, and the place of a copy in it, as they are without any SharedSecret. */
 export interface SeenPlace {
@@ -19,6 +21,11 @@ export interface SeenPlace {
   readonly unknownKeys: Readonly<Record<Exclude<MarkedKind, "SharedSecret">, UnknownKeys>>;
   /** The names of the ResourceQuotas that have no room for a Secret. */
   readonly fullQuotas: readonly string[];
+  /**
+   * Whether the agent of a connected cluster makes the copy, from a SharedSecret of the central
+   * cluster; the marks of `secret` are then as the rules of copies read them.
+   */
+  readonly isConnected: boolean;
 }
 
 type UnknownKeys = readonly MetadataKey[];
@@ -31,6 +38,8 @@ type UnknownKeys = readonly MetadataKey[];
 export function placeItems(place: SeenPlace): readonly ReportItem[] {
   const { namespace, secret, target } = place;
   if (namespace === undefined) return [];
+  const copy = agentCopyItems(place);
+  if (copy.length > 0) return [...unknownKeyItems(place), ...copy];
   const request = secret === undefined ? undefined : placeholderRequestOf(secret);
   const mode = request === undefined ? "namespace" : "placeholder";
   const found = [
@@ -42,6 +51,15 @@ export function placeItems(place: SeenPlace): readonly ReportItem[] {
   return found.length > 0 ? found : [notSharedItem(place, projectOf(namespace) ?? "")];
 }
 
+/** What a Secret that the agent of a connected cluster has made or refuses to fill says itself. */
+export function agentCopyItems({ secret, target, isConnected }: SeenPlace): readonly ReportItem[] {
+  if (secret === undefined || !isConnected) return [];
+  const isSaid = secret.annotations[annotations.syncError] !== undefined;
+  return isSaid || copiedSource(secret) !== undefined
+    ? [copyItem({ ...secret, ...target }, annotations.clusterSyncError)]
+    : [];
+}
+
 /** The labels and annotations of Latchkey's group that have no effect where they are. */
 export function unknownKeyItems({ target, unknownKeys }: SeenPlace): readonly ReportItem[] {
   return [
@@ -50,26 +68,6 @@ export function unknownKeyItems({ target, unknownKeys }: SeenPlace): readonly Re
     ),
     ...unknownKeys.Secret.map((key) => unknownKeyItem("Secret", secretObject({ target }), key)),
   ];
-}
-
-/** That a label or annotation of an object has no effect, and which one has. */
-export function unknownKeyItem(
-  kind: MarkedKind,
-  object: ReportObject,
-  unknown: MetadataKey,
-): ReportItem {
-  const meant = meantKey(kind, unknown);
-  const field = `metadata.${unknown.field}[${JSON.stringify(unknown.key)}]`;
-  const fix =
-    meant === undefined ? "Remove it." : `Set ${meant.field.slice(0, -1)} ${meant.key} instead.`;
-  const reason = "UnknownAnnotation";
-  return {
-    object,
-    state: "problem",
-    reason,
-    message: `${unknownKeySentence(kind, unknown)}`,
-    causes: [{ object, field, reason, message: fix }],
-  };
 }
 
 /** Without a SharedSecret, an administrator or the namespaces that share have to be named. */
@@ -118,7 +116,7 @@ function existingItem(target: Target): ReportItem {
 }
 
 /** The same whether there is no such SharedSecret, or one that does not name the project. */
-function notSharedItem({ target, secret }: SeenPlace, project: string): ReportItem {
+function notSharedItem({ target, secret, isConnected }: SeenPlace, project: string): ReportItem {
   const object = namespaceObject({ target });
   const reason: ReportReason = "NotShared";
   const asks =
@@ -127,9 +125,12 @@ function notSharedItem({ target, secret }: SeenPlace, project: string): ReportIt
         `arrives as ${nameOf(secretObject({ target }))}`
       : `${nameOf(secretObject({ target }))} asks for a SharedSecret, and none of this name that ` +
         `names project ${quoted(project)} fills it`;
+  const [names, says] = isConnected
+    ? ["this cluster and ", "whether the central cluster lets the project into this one"]
+    : ["", "what its condition Synced says"];
   const fix =
-    `Ask who shares it whether the SharedSecret names project ${quoted(project)}, which name its ` +
-    "copies have, and what its condition Synced says.";
+    `Ask who shares it whether the SharedSecret names ${names}project ${quoted(project)}, ` +
+    `which name its copies have, and ${says}.`;
   const field = labelField(labels.project);
   return {
     object: secretObject({ target }),

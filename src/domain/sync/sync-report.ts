@@ -20,7 +20,7 @@ import { similarName } from "../similar-name.ts";
 import { projectOf } from "./obstacles.ts";
 import { syncIndexes, type SyncObjects } from "./sync-objects.ts";
 import { isPaused } from "./sync-options.ts";
-import { unknownKeyItem } from "./explain-place.ts";
+import { unknownKeyItem } from "../unknown-key.ts";
 import type { EmptyProject } from "./observed-target.ts";
 import { emptyProjectsSentence } from "./sync-summary.ts";
 
@@ -123,20 +123,23 @@ type CopyMetadata = Metadata & { readonly namespace: string };
 
 /**
  * What the metadata of a Secret says about sync, for a user who cannot read its SharedSecret: the
- * controller records the last error there.
+ * controller records the last error there, in this annotation.
  */
-export function copyItem(secret: CopyMetadata): ReportItem {
-  const content = copyContent(secret);
+export function copyItem(
+  secret: CopyMetadata,
+  errorAnnotation: string = annotations.syncError,
+): ReportItem {
+  const content = copyContent(secret, errorAnnotation);
   const state = content.causes.length === 0 ? "unknown" : "problem";
   return { object: reportObject(resources.secrets.kind, secret), state, ...content };
 }
 
-function copyContent(secret: CopyMetadata): ReportContent {
+function copyContent(secret: CopyMetadata, errorAnnotation: string): ReportContent {
   const object = reportObject(resources.secrets.kind, secret);
   const source = copiedSource(secret);
   const request = placeholderRequestOf(secret);
   const error = secret.annotations[annotations.syncError] ?? request?.problem;
-  const errorField = { object, field: annotationField(annotations.syncError), value: error };
+  const errorField = { object, field: annotationField(errorAnnotation), value: error };
   if (request !== undefined && (source === undefined || error !== undefined)) {
     const reason = "NotFilled";
     if (error === undefined)

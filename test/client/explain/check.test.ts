@@ -46,6 +46,7 @@ function installation({
     );
     if (policy !== undefined) return [200, name === weak ? { ...policy, spec: {} } : policy];
     if (method === "POST" && name === "ownedaccesskeys") return ofKey;
+    if (name === "latchkey-cluster-agent") return refusal(404, "NotFound", "not found");
     const contents: Readonly<Record<string, unknown>> = {
       version: { gitVersion },
       v1: { resources: plurals.map((plural) => ({ name: plural })) },

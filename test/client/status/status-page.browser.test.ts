@@ -95,7 +95,7 @@ describe("the status page in Chromium", skippedWithout(program), () => {
     expect(await page.getByText("web-test/database").isVisible()).toBe(false);
     await page.getByText("team-a/database").click();
     expect(await page.getByText("web-test/database").isVisible()).toBe(true);
-    expect(await page.title()).toBe("(2) Latchkey status");
+    expect(await page.title()).toBe("(3) Latchkey status");
     expect(problems).toEqual([]);
   });
 
@@ -126,12 +126,13 @@ describe("the status page in Chromium", skippedWithout(program), () => {
       ],
       keys: [{ ...item, expiresAt: hostile, endsIn: undefined }],
       tokens: [{ ...item, expiresAt: hostile, endsIn: 1 }],
+      isConnected: false,
       policies: [item],
       notVisible: [item],
     });
     await page.locator("#sources .display").getByText(hostile).waitFor();
     expect(await page.locator("main img, main script").count()).toBe(0);
-    expect(await page.title()).toBe("(4) Latchkey status");
+    expect(await page.title()).toBe("(5) Latchkey status");
     expect(problems).toEqual([]);
   });
 

@@ -28,7 +28,7 @@ test("policies that are not those of Latchkey are items, read once a minute", as
   const { state, cluster } = clusterWith(guard);
   const read = policyReader("latchkey-system", clock);
   const items = async () =>
-    (await read(cluster)).map(({ object, reason }) => [object.name, reason]);
+    (await read(cluster, false)).map(({ object, reason }) => [object.name, reason]);
   expect(await items()).toEqual([[guard, "PolicyChanged"]]);
   const { asked } = state;
   state.weak = "none";
@@ -40,7 +40,7 @@ test("policies that are not those of Latchkey are items, read once a minute", as
 
 test("policies of another namespace than that of Latchkey are items", async () => {
   const { cluster } = clusterWith("none");
-  const names = (await policyReader("keys", new TestClock())(cluster)).map(
+  const names = (await policyReader("keys", new TestClock())(cluster, false)).map(
     ({ object }) => object.name,
   );
   expect(names).toContain("latchkey-own-rbac");
@@ -50,5 +50,5 @@ test("policies of another namespace than that of Latchkey are items", async () =
 test("policies that the user may not read are no items", async () => {
   const { state, cluster } = clusterWith(guard);
   state.isForbidden = true;
-  expect(await policyReader("latchkey-system", new TestClock())(cluster)).toEqual([]);
+  expect(await policyReader("latchkey-system", new TestClock())(cluster, false)).toEqual([]);
 });

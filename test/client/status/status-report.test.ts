@@ -200,7 +200,7 @@ test("the text is a tree", () => {
     "Connected clusters",
     "  east heartbeat 4s ago, 1 of 1 SharedSecret synced",
     "  west heartbeat 2h ago, 0 of 1 SharedSecret synced, 1 withdrawal waits, a revision of 5m ago is not reported ClusterUnreachable: The agent has not reported for 90 s.",
-    "Admission policies",
+    "Installation",
     "  The policy decides something else than that of Latchkey.",
     "Not visible to you",
     "  you may not list Secrets in all namespaces, so targets are counted, not named",
@@ -216,10 +216,11 @@ test("an empty report says so, and has no section about rights", () => {
     clusters: [],
     policies: [],
     notVisible: [],
+    isConnected: false,
   };
   const text = statusText(nothing, plain);
   expect(text.split("\n").filter((line) => line === "  none")).toHaveLength(3);
-  expect(text).not.toMatch(/Not visible|Connected clusters|policies/);
+  expect(text).not.toMatch(/Not visible|Connected clusters|Installation/);
 });
 
 test("more than 20 tokens are counted", () => {

@@ -148,6 +148,7 @@ export const sampleReport: StatusReport = {
       },
     },
   ],
+  isConnected: false,
   policies: [
     {
       object: { kind: "ValidatingAdmissionPolicy", name: "latchkey-mint-guard" },

@@ -19,6 +19,7 @@ function place(
     secret: undefined,
     unknownKeys: { Namespace: [], Secret: [] },
     fullQuotas: [],
+    isConnected: false,
     ...others,
   };
 }
