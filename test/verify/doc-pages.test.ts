@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { chromium as playwright } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -61,7 +61,7 @@ describe.skipIf(!hasDedicatedClusters)("the blocks of a page, pasted in their or
   });
 
   const chromium = findChromium();
-  it("docs/images/status.png", skippedWithout(chromium), async () => {
+  it("docs/images/status.png and terminal.png", skippedWithout(chromium), async () => {
     const directory = pageDirectory(dev, []);
     expect(await surprises(stepsOf({ language: "sh", text: conflict }), directory)).toEqual([]);
     const serve = join(dev.directory, "bin", "kubectl-latchkey");
@@ -77,8 +77,17 @@ describe.skipIf(!hasDedicatedClusters)("the blocks of a page, pasted in their or
       const page = await browser.newPage({ viewport, colorScheme: "light" });
       await page.goto(String(url).trim());
       for (const text of shown) await page.getByText(text, { exact: true }).first().waitFor();
-      const image = process.env.LATCHKEY_STATUS_IMAGE;
-      if (image !== undefined) await page.screenshot({ path: image, fullPage: true });
+      const images = process.env.LATCHKEY_IMAGES;
+      const pathOf = (name: string) => ({ path: join(images ?? directory, name) });
+      await page.screenshot({ ...pathOf("status.png"), fullPage: true });
+      const transcript = stepsOf({ language: "sh", text: terminal });
+      expect(await surprises(transcript, directory)).toEqual([]);
+      const text = readFileSync(join(directory, "screen"), "utf8");
+      expect(text).toContain("PROBLEM");
+      // The status page lets no script write markup.
+      const screen = await browser.newPage({ viewport: { width: 1040, height: 640 } });
+      await screen.setContent(terminalPage(text));
+      await screen.locator("pre").screenshot(pathOf("terminal.png"));
     } finally {
       await browser.close();
       status.kill();
@@ -104,6 +113,27 @@ const shown = [
   "web-test/registry",
   "nightly",
 ];
+
+const typed = [
+  "kubectl get shsec --all-namespaces",
+  "kubectl latchkey why secret/registry -n web-test",
+  "kubectl latchkey status --all-namespaces",
+];
+
+/** Writes what a person types and sees to the file `screen`. */
+const terminal = [
+  ". .dev/env",
+  ...typed.map((command) => `{ echo '$ ${command}'; ${command} 2>&1 || true; } >> screen`),
+].join("\n");
+
+/** A terminal with a text, as a page. */
+function terminalPage(text: string): string {
+  const shownText = text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+  const style =
+    "display: inline-block; margin: 0; padding: 16px; background: #1b1f24; color: #e6e6e6; " +
+    "font: 13px/1.4 'DejaVu Sans Mono', monospace; white-space: pre-wrap; max-width: 1000px";
+  return `<!doctype html><body style="margin: 0"><pre style="${style}">${shownText}</pre>`;
+}
 
 /** A directory with the files of the repository, `.dev`, and the manifests of a page by their name. */
 function pageDirectory({ directory }: DevProcess, blocks: readonly DocBlock[]): string {

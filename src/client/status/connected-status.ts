@@ -38,6 +38,7 @@ function connectedSource(copies: readonly AgentCopy[]): SourceStatus {
       message,
     })),
     secrets,
+    said: "",
     areNamed: true,
     clusters: [],
   };

@@ -88,13 +88,13 @@ function targetRows(source) {
 }
 
 function sourceRow(source) {
-  const { state, message, targets, summary } = source;
+  const { said, targets, summary } = source;
   const name = nameOf(source);
   const details = element("details", isProblem(source) ? "bad" : "");
   details.append(element("summary", "", named(source),
     meter(targets.synced, desired(source)), element("span", "count", summary), stateBadge(source)));
   const rows = targetRows(source);
-  if (state !== "ok") rows.unshift(element("li", "", element("p", "text", message)));
+  if (said) rows.unshift(element("li", "", element("p", "text", said)));
   details.append(element("ul", "targets", ...rows));
   details.open = opened.get(name) ?? isProblem(source);
   details.addEventListener("toggle", () => opened.set(name, details.open));

@@ -55,6 +55,8 @@ export interface SourceStatus extends ReportItem {
   readonly areNamed: boolean;
   /** What its status says of connected clusters, at most 20. */
   readonly clusters: readonly ReportItem[];
+  /** Its message; empty if it is well, or if one of its targets says the same. */
+  readonly said: string;
 }
 
 /** An access key or a direct token. */
@@ -86,14 +88,17 @@ export function sourceStatus(
   const [metadata, status] = [recordAt(raw, "metadata"), recordAt(raw, "status")];
   const [namespace, name] = [stringAt(metadata, "namespace"), stringAt(metadata, "name")];
   const source = { kind: resources.sharedSecrets.kind, namespace, name };
-  const own = copies?.get(stringAt(metadata, "uid") ?? "") ?? [];
-  const secrets = targetItems(source, status, own);
+  const found = copies?.get(stringAt(metadata, "uid") ?? "") ?? [];
+  const secrets = targetItems(source, status, found);
   const causes = secrets.filter(({ state }) => state === "problem");
   const clusters = listedClusters(status).map((entry) => reportedCluster(source, entry));
+  const own = stateOf(raw);
+  const isRepeated = causes.some(({ message }) => own.message.includes(message));
   return {
     object: source,
     ...displayNameOf(raw),
-    ...stateOf(raw),
+    ...own,
+    said: own.state === "ok" || isRepeated ? "" : own.message,
     targets: targetCounts(status),
     summary: targetsText(status),
     causes: causes.map(({ object, reason, message }) => ({ object, reason, message })),
@@ -215,10 +220,10 @@ function section(title: string, lines: readonly string[]): readonly string[] {
 }
 
 function sourceLines(source: SourceStatus, paint: Paint): readonly string[] {
-  const { state, reason, message, summary, secrets } = source;
+  const { reason, said, summary, secrets } = source;
   const color = colorOf(source);
   const children = [
-    ...(state === "ok" ? [] : [paint(printable(message), color)]),
+    ...(said === "" ? [] : [paint(printable(said), color)]),
     ...secrets.map((secret) => targetLine(secret, paint)),
     ...source.clusters.map((cluster) => reportedLine(cluster, paint)),
   ];
@@ -267,7 +272,8 @@ function lifetimeLines(states: readonly LifetimeStatus[], paint: Paint): readonl
     const { state, reason, message, endsIn, unscoped } = found;
     const end = endsIn === undefined || endsIn < 0 ? "" : `, ends in ${spanText(endsIn)}`;
     const limits = unscoped === undefined ? "" : ` (${unscoped})`;
-    const line = printable(`${titleOf(found)}   ${reason}${end}: ${message}${limits}`);
+    const said = state === "ok" ? "" : `: ${message}`;
+    const line = printable(`${titleOf(found)}   ${reason}${end}${said}${limits}`);
     return paint(line, state === "problem" ? "bad" : "faint");
   });
   return states.length <= mostLines

@@ -70,6 +70,17 @@ describe("the targets of a SharedSecret", () => {
     ]);
   });
 
+  test("say alone what the message of the SharedSecret repeats", () => {
+    const saidOf = (message: string) => {
+      const conditions = [
+        { type: "Synced", status: "False", reason: "Conflict", message, lastTransitionTime: "t" },
+      ];
+      return sourceStatus(object("True", { ...failing, conditions }), undefined).said;
+    };
+    expect(saidOf("1 of 2, first: web/db: exists")).toBe("");
+    expect(saidOf("another")).toBe("another");
+  });
+
   test("are only the failures if copies cannot be listed", () => {
     const found = sourceStatus(object("True", failing), undefined);
     expect(found.areNamed).toBe(false);
@@ -196,7 +207,7 @@ test("the text is a tree", () => {
     "Access keys that expire soon or are not ready",
     '  ci-pipeline "Pipeline" Expiring, ends in 3d: The key is accepted.',
     "Direct tokens",
-    "  laptop Minted, ends in 42m: status.token contains a valid token.",
+    "  laptop Minted, ends in 42m",
     "Connected clusters",
     "  east heartbeat 4s ago, 1 of 1 SharedSecret synced",
     "  west heartbeat 2h ago, 0 of 1 SharedSecret synced, 1 withdrawal waits, a revision of 5m ago is not reported ClusterUnreachable: The agent has not reported for 90 s.",
@@ -272,7 +283,7 @@ describe("a display name", () => {
 });
 
 test("control characters of a message do not reach the terminal", () => {
-  const sharedSecrets = [{ ...inConflict, message: "a\u{1b}[2Jb\nc" }];
+  const sharedSecrets = [{ ...inConflict, said: "a\u{1b}[2Jb\nc" }];
   const text = statusText({ ...sampleReport, sharedSecrets }, plain);
   expect(text).toContain("├─ a\u{fffd}[2Jb c\n");
 });

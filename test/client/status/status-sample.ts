@@ -6,6 +6,7 @@ const ready = {
   reason: "Ready",
   message: "The object matches its spec.",
   causes: [],
+  said: "",
   areNamed: true,
   clusters: [],
 } as const;
@@ -50,6 +51,7 @@ export const inConflict: SourceStatus = {
   causes: [{ object: target(registry, "web-prod").object, ...conflict }],
   targets: { ...none, synced: 1, conflict: 1 },
   summary: "1 of 2 targets synced, 1 conflict, 1 of 2 clusters synced",
+  said: "1 of 2 targets has a conflict.",
   areNamed: true,
   clusters: [
     {
