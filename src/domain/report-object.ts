@@ -34,7 +34,7 @@ export function quoted(text: string): string {
   return JSON.stringify(shortened(text));
 }
 
-/** At most 64 characters of a text, and dots in place of the others. */
-export function shortened(text: string): string {
-  return text.length <= longestValue ? text : `${text.slice(0, longestValue)}...`;
+/** At most `most` characters of a text, and dots in place of the others. */
+export function shortened(text: string, most = longestValue): string {
+  return text.length <= most ? text : `${text.slice(0, most)}...`;
 }

@@ -53,6 +53,11 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey token and kubecon
       expect([code, stdout]).toEqual([0, expect.stringContaining(name)]);
       expect(stdout).not.toContain("eyJ");
     }
+    // The admin may list tokens; bob may read this one by its name.
+    for (const listed of [await asBob("list"), await runCli(["token", "list"])])
+      expect(listed.stdout).toMatch(
+        new RegExp(`^${name} +True +Minted +east +bob +no scope: all rights of bob +\\S+Z`, "m"),
+      );
     for (const output of [[], ["-o", "json"], ["-o", "yaml"]]) {
       const { stdout } = await asBob("describe", name, ...output);
       expect(stdout).toContain("east");

@@ -16,20 +16,34 @@ import type { Described } from "../objects/object-actions.ts";
 import { endText } from "../output.ts";
 import { scopeText } from "./scope-options.ts";
 
-/** The columns of `keys list` about whom a key acts as, who made it, and what limits it. */
-export const keyColumns: OwnColumns = {
-  replaces: ["USER", "TEAM", "SUBJECT"],
-  names: ["SUBJECT", "REQUESTER", "SCOPE"],
-  cellsOf(object) {
-    const { metadata } = recordAt({ object }, "object");
-    const terms = parseOwnedAccessKeySpec(recordAt(object, "spec"));
-    return [
-      boundSubjectOf(terms) ?? "",
-      stringMapAt(metadata, "annotations")[annotations.requester] ?? "",
-      scopeText(terms.scope, unscopedOf(object)),
-    ];
-  },
-};
+/** The columns of a list about what a key or token is for, who made it and what limits it. */
+export function termColumns(
+  replaces: readonly string[],
+  name: string,
+  cellOf: (object: unknown) => string | undefined,
+): OwnColumns {
+  return {
+    replaces,
+    names: [name, "REQUESTER", "SCOPE"],
+    cellsOf: (object) => [cellOf(object) ?? "", requesterOf(object) ?? "", scopeOfStored(object)],
+  };
+}
+
+/** The columns of `keys list`. */
+export const keyColumns = termColumns(["USER", "TEAM", "SUBJECT"], "SUBJECT", (object) =>
+  boundSubjectOf(parseOwnedAccessKeySpec(recordAt(object, "spec"))),
+);
+
+/** The recorded requester of a key or token. */
+export function requesterOf(object: unknown): string | undefined {
+  return stringMapAt(recordAt(object, "metadata"), "annotations")[annotations.requester];
+}
+
+/** The scope of a key or token in the width of a column. */
+export function scopeOfStored(object: unknown): string {
+  const { scope } = parseOwnedAccessKeySpec(recordAt(object, "spec"));
+  return scopeText(scope, unscopedOf(object));
+}
 
 /** What a key or a token without a scope may do. */
 export function unscopedOf(object: unknown): string {
@@ -65,15 +79,14 @@ export function keyLines(object: unknown): Described {
  * the lifetime in seconds without `spec.ttl`, 0 if there is then no end.
  */
 export function requestLines(object: unknown, unsetTtl = 0): Described {
-  const metadata = recordAt(object, "metadata");
   const spec = recordAt(object, "spec");
   const end = keyEnd({ ttl: unsetTtl, ...spec }, object);
   const isScoped = parseOwnedAccessKeySpec(spec).scope !== "none";
   const scope = isScoped ? JSON.stringify(spec["scope"]) : unscopedOf(object);
   return [
-    ["Requester", stringMapAt(metadata, "annotations")[annotations.requester]],
+    ["Requester", requesterOf(object)],
     ["Scope", scope],
-    ["Created", stringAt(metadata, "creationTimestamp")],
+    ["Created", stringAt(recordAt(object, "metadata"), "creationTimestamp")],
     ["Expires", end.startsWith("ends ") ? end.slice("ends ".length) : "never"],
   ];
 }

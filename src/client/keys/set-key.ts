@@ -1,12 +1,11 @@
-import { parseOwnedAccessKeySpec } from "../../api/owned-access-key.ts";
 import { recordAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import { UsageError } from "../../runtime/config-values.ts";
 import type { Action, Flags } from "../cli.ts";
 import { patchAsRead } from "../objects/patch-as-read.ts";
 import { textsOf } from "../objects/text-options.ts";
-import { keyEnd, unscopedOf } from "./key-view.ts";
-import { scopeOf, scopeText } from "./scope-options.ts";
+import { keyEnd, scopeOfStored } from "./key-view.ts";
+import { scopeOf } from "./scope-options.ts";
 
 const resource = resources.ownedAccessKeys;
 
@@ -25,7 +24,7 @@ export const setKey: Action<"keysSet"> = async ({ flags, args: [name = ""] }, cl
   if (texts.length > 0) say(`has another ${texts.join(" and ")}`);
   if ("ttl" in change) say(keyEnd(after, undefined));
   if ("scope" in change)
-    say(`has another scope: ${shownScope(stored)}, instead of ${shownScope(before)}`);
+    say(`has another scope: ${scopeOfStored(stored)}, instead of ${scopeOfStored(before)}`);
 };
 
 /** The fields of a spec that flags set; null removes one. */
@@ -53,9 +52,4 @@ function scopePatch({ scope }: SpecChange, before: SpecChange): SpecChange {
   if (scope === undefined || scope === null) return {};
   const former = Object.keys(recordAt(before, "scope")).map((field) => [field, null] as const);
   return { scope: { ...Object.fromEntries(former), ...recordAt({ scope }, "scope") } };
-}
-
-function shownScope(object: unknown): string {
-  const { scope } = parseOwnedAccessKeySpec(recordAt(object, "spec"));
-  return scopeText(scope, unscopedOf(object));
 }

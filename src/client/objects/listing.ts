@@ -123,6 +123,9 @@ export async function readEach<Ref, T>(
 /** The column of `spec.displayName`, which the API server has for wide output. */
 const displayNameColumn = "DISPLAY-NAME";
 
+/** Characters of a cell: more than a name has, and fewer than an annotation can have. */
+const widestCell = 256;
+
 /** Parses a metav1.Table; columns for wide output are left out, but for that of display names. */
 export function printedObjects(table: unknown, own?: OwnColumns): PrintedObjects {
   const shown = listAt(table, "columnDefinitions").flatMap((definition, at) => {
@@ -149,11 +152,9 @@ export function printedObjects(table: unknown, own?: OwnColumns): PrintedObjects
         {
           ref: { name, ...(namespace === undefined ? {} : { namespace }) },
           cells: place(
-            ({ name: column, at }) => {
-              const text = cellText(cells[at]);
-              return column === displayNameColumn ? shortened(text) : text;
-            },
-            own?.cellsOf(object) ?? [],
+            ({ name: column, at }) =>
+              shortened(cellText(cells[at]), column === displayNameColumn ? undefined : widestCell),
+            (own?.cellsOf(object) ?? []).map((text) => shortened(text, widestCell)),
           ),
         },
       ];

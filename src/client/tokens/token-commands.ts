@@ -82,7 +82,8 @@ export const tokenCommands = {
     name: "token list",
     brief: "List the objects of direct tokens that you may read",
     details: [
-      "Without the right to list them, these are the tokens that you made. " +
+      "CLUSTER is the connected cluster that alone accepts the token, and * without one. " +
+        "Without the right to list them, these are the tokens that you made. " +
         "The output has no token.",
     ],
     arguments: [],
