@@ -74,7 +74,7 @@ export interface ClusterFigures {
    * none.
    */
   readonly unseenAge?: number | undefined;
-  /** In `cluster list`: when the credential of the gateway ends; `none` if it names no end. */
+  /** When the credential of the gateway ends; `none` if it names no end, absent without one. */
   readonly credentialEnd?: string | undefined;
 }
 

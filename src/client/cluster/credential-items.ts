@@ -6,9 +6,8 @@ import { spanText } from "../../domain/lifetime.ts";
 import type { ClusterAccess } from "../../domain/gateway/cluster-kubeconfig.ts";
 import {
   clustersNamespace,
-  connectedBySecret,
+  connectionName,
   currentOf,
-  upstreamName,
 } from "../../domain/gateway/connected-cluster.ts";
 import { credentialState } from "../../domain/gateway/credential-end.ts";
 import { clusterObject } from "../../domain/outbox/explain-cluster.ts";
@@ -44,35 +43,41 @@ export function credentialEnd(access: ClusterAccess, now: number): CredentialEnd
   return { state: verdicts[reason], reason, message, endsAt };
 }
 
-/** A credential, and the object of reports that it is about. */
-export interface ClusterCredential extends CredentialEnd {
-  readonly object: ReportItem["object"];
+/** The same of the cluster of a name, with how the credential is renewed if that is due. */
+export function clusterCredential(name: string, access: ClusterAccess, now: number): CredentialEnd {
+  const end = credentialEnd(access, now);
+  if (end.state === "ok") return end;
+  const renewal = name.includes("/")
+    ? "write another kubeconfig into its Secret"
+    : `run kubectl latchkey cluster connect ${name} --gateway --rotate-key`;
+  return { ...end, message: `${end.message}; ${renewal}` };
 }
 
-/** The credentials of all connected clusters that have one. */
-export async function readCredentials(
-  cluster: Pick<Cluster, "select">,
-  now: number,
-): Promise<Readable<readonly ClusterCredential[]>> {
+/** The Secret that connects a cluster, and how the gateway reaches the cluster. */
+export interface Connection {
+  readonly metadata: Metadata;
+  readonly access: ClusterAccess | undefined;
+}
+
+/** What connects each cluster, by its name; that of a virtual cluster is `<project>/<name>`. */
+export async function readConnections({
+  select,
+}: Pick<Cluster, "select">): Promise<Readable<ReadonlyMap<string, Connection>>> {
   const resource = resources.secrets;
-  const namespace = clustersNamespace;
-  const right = { verb: "list", resource, namespace } as const;
-  const { found, missing } = await readWith(right, () => cluster.select(right), []);
-  const secrets = found.map((raw) => ({ raw, metadata: parseLatchkeyMetadata(raw) }));
-  const named = Map.groupBy(secrets, ({ metadata }) => nameOf(metadata));
-  const credentials = [...named].flatMap(([name, sameName]) => {
-    const current = currentOf(sameName);
-    const access = current && storedAccess(dataIn(current.raw));
-    if (name === undefined || access === undefined) return [];
-    return [{ object: clusterObject(name), ...credentialEnd(access, now) }];
+  const right = { verb: "list", resource, namespace: clustersNamespace } as const;
+  const { found, missing } = await readWith(right, () => select(right), []);
+  const all = found.map((raw) => ({
+    metadata: parseLatchkeyMetadata(raw),
+    access: storedAccess(dataIn(raw)),
+  }));
+  const named = Map.groupBy(all, ({ metadata }) =>
+    connectionName(metadata)?.replace(/^(?:virtual-)?cluster\//, ""),
+  );
+  const current = [...named].flatMap(([name, sameName]) => {
+    const one = currentOf(sameName);
+    return name === undefined || one === undefined ? [] : [[name, one] as const];
   });
-  return { found: credentials, missing };
-}
-
-/** A cluster by its name, and a virtual cluster as `<project>/<name>`. */
-function nameOf(metadata: Metadata): string | undefined {
-  const upstream = connectedBySecret(metadata);
-  return upstream && upstreamName(upstream)?.replace(/^(?:virtual-)?cluster\//, "");
+  return { found: new Map(current), missing };
 }
 
 /** What `check` says of the credentials of the gateway at connected clusters. */
@@ -80,20 +85,11 @@ export async function credentialItems(
   cluster: Pick<Cluster, "select">,
   now: number,
 ): Promise<readonly ReportItem[]> {
-  const { found, missing } = await readCredentials(cluster, now);
-  const items = found.map(({ object, state, reason, message }) => ({
-    object,
-    state,
-    reason,
-    message: state === "ok" ? message : `${message}; ${renewal(object)}`,
-    causes: [],
-  }));
+  const { found, missing } = await readConnections(cluster);
+  const items = [...found].flatMap(([name, { access }]) => {
+    if (access === undefined) return [];
+    const { state, reason, message } = clusterCredential(name, access, now);
+    return { object: clusterObject(name), state, reason, message, causes: [] };
+  });
   return withMissing({ found: items, missing });
-}
-
-/** How the credential at a cluster is renewed. */
-export function renewal({ name = "" }: ReportItem["object"]): string {
-  return name.includes("/")
-    ? "write another kubeconfig into its Secret"
-    : `run kubectl latchkey cluster connect ${name} --gateway --rotate-key`;
 }

@@ -1,11 +1,9 @@
 import { instantOf, spanText } from "../../domain/lifetime.ts";
-import { timestamp } from "../../domain/plan/conditions.ts";
 import type { Action } from "../cli.ts";
 import { rightText } from "../missing-right.ts";
 import { tableText } from "../output.ts";
 import { asSentence, printReport, withMissing } from "../report.ts";
 import { clusterItem, type ClusterItem } from "./cluster-item.ts";
-import { type ClusterCredential, readCredentials, renewal } from "./credential-items.ts";
 import { readClusters } from "./read-clusters.ts";
 
 /** `kubectl latchkey cluster list`. */
@@ -13,12 +11,7 @@ export const listClusters: Action<"clusterList"> = async ({ flags }, cli) => {
   const cluster = await cli.connect(flags);
   const { found, missing } = await readClusters(cluster);
   const now = cli.clock.now();
-  const credentials = await readCredentials(cluster, now);
-  const items = found.map((observed) => {
-    const item = clusterItem(observed, now);
-    const credential = credentials.found.find(({ object }) => object.name === observed.name);
-    return credential === undefined ? item : withCredential(item, credential);
-  });
+  const items = found.map((observed) => clusterItem(observed, now));
   const { terminal } = cli;
   if (flags.output === undefined) {
     if (items.length === 0 && missing.length === 0) terminal.say("no cluster is connected");
@@ -29,16 +22,6 @@ export const listClusters: Action<"clusterList"> = async ({ flags }, cli) => {
     terminal,
   });
 };
-
-/** Adds the end of the credential of the gateway, which counts if the agent has no problem. */
-function withCredential(item: ClusterItem, credential: ClusterCredential): ClusterItem {
-  const { state, reason, message, endsAt } = credential;
-  const end = endsAt === undefined ? "none" : timestamp(endsAt);
-  const figures = { ...item, cluster: { ...item.cluster, credentialEnd: end } };
-  return item.state === "problem" || state === "ok"
-    ? figures
-    : { ...figures, state, reason, message: `${message}; ${renewal(item.object)}` };
-}
 
 const head = [
   "NAME",

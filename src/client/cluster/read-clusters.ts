@@ -1,5 +1,4 @@
 import { components, labels, ownObjects } from "../../api/names.ts";
-import type { Metadata } from "../../api/object.ts";
 import { parseLatchkeyMetadata, recordAt, stringAt, stringMapAt } from "../../api/parse.ts";
 import { type Resource, resources } from "../../api/resources.ts";
 import { clustersNamespace } from "../../domain/gateway/connected-cluster.ts";
@@ -9,7 +8,7 @@ import {
   throttledReason,
 } from "../../domain/outbox/cluster-overview.ts";
 import { parseReport, reportKey } from "../../domain/outbox/cluster-report.ts";
-import { connectedCluster, secretsByCluster } from "../../domain/outbox/connected-clusters.ts";
+import { connectedCluster } from "../../domain/outbox/connected-clusters.ts";
 import {
   clusterOfOutbox,
   longestClusterName,
@@ -20,12 +19,13 @@ import { isNamespaceName } from "../../runtime/config-values.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { distinctRights, type Readable, readObject, readWith } from "../missing-right.ts";
 import { readEach } from "../objects/listing.ts";
-import { readClusterSecrets } from "./cluster-secret.ts";
+import { type Connection, readConnections } from "./credential-items.ts";
+
+/** A connected cluster, and how the gateway reaches it. */
+export type ReadCluster = ObservedCluster & Pick<Connection, "access">;
 
 /** Reads every connected cluster, and every outbox without one, by name. */
-export async function readClusters(
-  cluster: Cluster,
-): Promise<Readable<readonly ObservedCluster[]>> {
+export async function readClusters(cluster: Cluster): Promise<Readable<readonly ReadCluster[]>> {
   const secrets = await connectedSecrets(cluster);
   const left = await outboxNames(cluster);
   const names = new Set([...secrets.found.keys(), ...left.found]);
@@ -33,7 +33,7 @@ export async function readClusters(
   const throttled = await throttledUids(cluster);
   const all = [secrets, left, clusters, throttled];
   const found = clusters.found.map((observed) => {
-    const uid = secrets.found.get(observed.name)?.uid ?? "";
+    const uid = secrets.found.get(observed.name)?.metadata.uid ?? "";
     return { ...observed, isThrottled: throttled.found.has(uid) };
   });
   const missing = all.flatMap((read) => read.missing);
@@ -45,7 +45,7 @@ export async function readClusters(
 export async function readNamedClusters(
   names: readonly string[],
   cluster: Cluster,
-): Promise<Readable<readonly ObservedCluster[]>> {
+): Promise<Readable<readonly ReadCluster[]>> {
   const secrets = await connectedSecrets(cluster);
   if (secrets.missing.length > 0) return { found: [], missing: secrets.missing };
   const wanted = names.includes("*") ? [...names, ...secrets.found.keys()] : names;
@@ -53,12 +53,12 @@ export async function readNamedClusters(
   return observeClusters(distinct, secrets.found, cluster);
 }
 
-type SecretsByName = ReadonlyMap<string, Metadata>;
+type ConnectionsByName = ReadonlyMap<string, Connection>;
 
-/** The Secrets that connect clusters, by the name of the cluster. */
-async function connectedSecrets(cluster: Cluster): Promise<Readable<SecretsByName>> {
-  const { found, missing } = await readClusterSecrets(cluster);
-  return { found: secretsByCluster(found), missing };
+/** What connects each cluster, without virtual clusters, which have no outbox. */
+async function connectedSecrets(cluster: Cluster): Promise<Readable<ConnectionsByName>> {
+  const { found, missing } = await readConnections(cluster);
+  return { found: new Map([...found].filter(([name]) => !name.includes("/"))), missing };
 }
 
 /** The uids of the Secrets of which an Event says that their cluster is throttled. */
@@ -87,9 +87,9 @@ async function outboxNames({ select }: Cluster): Promise<Readable<readonly strin
 
 async function observeClusters(
   names: readonly string[],
-  secrets: SecretsByName,
+  secrets: ConnectionsByName,
   cluster: Cluster,
-): Promise<Readable<readonly ObservedCluster[]>> {
+): Promise<Readable<readonly ReadCluster[]>> {
   const read = await readEach(names, (name) => observeCluster(name, secrets.get(name), cluster));
   const similarTo = ({ name, connected }: ObservedCluster): string | undefined =>
     connected === undefined ? similarName(name, secrets.keys()) : undefined;
@@ -101,21 +101,22 @@ async function observeClusters(
 
 async function observeCluster(
   name: string,
-  secret: Metadata | undefined,
+  secret: Connection | undefined,
   cluster: Cluster,
-): Promise<Readable<ObservedCluster>> {
-  const connected = secret === undefined ? undefined : connectedCluster(secret);
-  const none = { name, connected, namespace: undefined, secrets: [], reports: [] };
+): Promise<Readable<ReadCluster>> {
+  const connected = secret && connectedCluster(secret.metadata);
+  const own = { name, connected, access: secret?.access };
+  const none = { ...own, namespace: undefined, secrets: [], reports: [] };
   // A label can be longer than a namespace.
   if (!isNamespaceName(name) || name.length > longestClusterName)
     return { found: { ...none, renewedAt: undefined }, missing: [] };
   const { namespaces, leases, configMaps } = resources;
   const namespace = outboxNamespace(name);
-  const own = await readObject(namespaces, { name: namespace }, () =>
+  const place = await readObject(namespaces, { name: namespace }, () =>
     cluster.getMetadata(namespaces, { name: namespace }),
   );
-  const place = { namespace, name: ownObjects.agentLease };
-  const lease = await readObject(leases, place, () => cluster.get(leases, place));
+  const ref = { namespace, name: ownObjects.agentLease };
+  const lease = await readObject(leases, ref, () => cluster.get(leases, ref));
   const list = (resource: Resource, labelSelector: string, metadataOnly: boolean) =>
     readWith(
       { verb: "list", resource, namespace },
@@ -127,13 +128,12 @@ async function observeCluster(
   const reports = await list(configMaps, isReport, false);
   return {
     found: {
-      name,
-      connected,
-      namespace: own.found === undefined ? undefined : parseLatchkeyMetadata(own.found),
+      ...own,
+      namespace: place.found === undefined ? undefined : parseLatchkeyMetadata(place.found),
       secrets: outbox.found.map(parseLatchkeyMetadata),
       reports: reports.found.map((raw) => parseReport(stringMapAt(raw, "data")[reportKey] ?? "")),
       ...renewalIn(lease.found),
     },
-    missing: [own, lease, outbox, reports].flatMap(({ missing }) => missing),
+    missing: [place, lease, outbox, reports].flatMap(({ missing }) => missing),
   };
 }

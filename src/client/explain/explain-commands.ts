@@ -92,8 +92,8 @@ export const explainCommands = {
     details: [
       "The exit code is 3 if something is not ready: " +
         "the same objects, with the same reasons, as in the metric latchkey_object_not_ready, " +
-        "connected clusters that a SharedSecret names, and policies that are not those of " +
-        "Latchkey, if you may read them. " +
+        "connected clusters that a SharedSecret names, or the credential of the gateway there, " +
+        "and policies that are not those of Latchkey, if you may read them. " +
         "Copies are named if you may list Secrets in all namespaces; their data is not read.",
       "--serve runs until Ctrl-C, and goes on when the API server was away. " +
         "The page of --serve is only reachable from this machine and with the printed URL, " +

@@ -71,13 +71,8 @@ function namesText({ rows }: PrintedObjects, { kind, group }: Resource): string 
 
 /** The columns of the API server, after that of the namespace. */
 function columnsText({ columns, rows }: PrintedObjects, withNamespace: boolean): string {
-  return withNamespace
-    ? tableText(
-        ["NAMESPACE", ...columns],
-        rows.map(({ ref, cells }) => [ref.namespace ?? "", ...cells]),
-      )
-    : tableText(
-        columns,
-        rows.map(({ cells }) => cells),
-      );
+  const line = (namespace: string, cells: readonly string[]) =>
+    withNamespace ? [namespace, ...cells] : cells;
+  const lines = rows.map(({ ref, cells }) => line(ref.namespace ?? "", cells));
+  return tableText(line("NAMESPACE", columns), lines);
 }

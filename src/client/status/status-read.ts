@@ -3,12 +3,11 @@ import type { Metadata } from "../../api/object.ts";
 import { parseLatchkeyMetadata, recordAt, stringMapAt } from "../../api/parse.ts";
 import type { ReportItem, ReportObject } from "../../api/report.ts";
 import { type Resource, resources } from "../../api/resources.ts";
-import type { ObservedCluster } from "../../domain/outbox/cluster-overview.ts";
 import { clusterList } from "../../domain/sync/option-items.ts";
 import type { Clock, PassiveClock } from "../../runtime/clock.ts";
 import { isCentral, readAgentCopies } from "../cluster/agent-copies.ts";
 import { clusterItem } from "../cluster/cluster-item.ts";
-import { readNamedClusters } from "../cluster/read-clusters.ts";
+import { type ReadCluster, readNamedClusters } from "../cluster/read-clusters.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { connectedItems } from "../explain/connected-items.ts";
 import { policyItems } from "../explain/policy-items.ts";
@@ -136,7 +135,7 @@ async function readConnected(
 function clustersOf(
   sources: readonly unknown[],
   cluster: Cluster,
-): Promise<Readable<readonly ObservedCluster[]>> {
+): Promise<Readable<readonly ReadCluster[]>> {
   const names = sources.flatMap((raw) => {
     const marks = stringMapAt(recordAt(raw, "metadata"), "annotations");
     const list = clusterList(marks[annotations.syncToClusters]);

@@ -187,30 +187,24 @@ function stateOf(raw: unknown) {
 /** The report as a tree of sources and targets, then keys, tokens and what is not visible. */
 export function statusText(report: StatusReport, paint: Paint): string {
   const { sharedSecrets, keys, tokens, clusters, policies, notVisible, isConnected } = report;
+  const sources = sharedSecrets.flatMap((source) => sourceLines(source, paint));
+  const weak = policies.map((item) => paint(printable(item.message), colorOf(item)));
+  const hidden = notVisible.map(({ message }) => printable(message));
+  const some = (title: string, lines: readonly string[]) =>
+    lines.length === 0 ? [] : section(title, lines);
+  const lifetimes = [
+    section("Access keys that expire soon or are not ready", lifetimeLines(keys, paint)),
+    section("Direct tokens", lifetimeLines(tokens, paint)),
+  ];
   const sections = [
     section(
       isConnected ? "SharedSecrets of the central cluster with copies here" : "SharedSecrets",
-      sharedSecrets.flatMap((source) => sourceLines(source, paint)),
+      sources,
     ),
-    ...(isConnected
-      ? []
-      : [
-          section("Access keys that expire soon or are not ready", lifetimeLines(keys, paint)),
-          section("Direct tokens", lifetimeLines(tokens, paint)),
-        ]),
-    clusters.length === 0 ? [] : section("Connected clusters", clusterLines(clusters, paint)),
-    policies.length === 0
-      ? []
-      : section(
-          "Installation",
-          policies.map((item) => paint(printable(item.message), colorOf(item))),
-        ),
-    notVisible.length === 0
-      ? []
-      : section(
-          "Not visible to you",
-          notVisible.map(({ message }) => printable(message)),
-        ),
+    ...(isConnected ? [] : lifetimes),
+    some("Connected clusters", clusterLines(clusters, paint)),
+    some("Installation", weak),
+    some("Not visible to you", hidden),
   ];
   return [...sections.flat(), ""].join("\n");
 }
