@@ -3,8 +3,8 @@ import { currentOf } from "../domain/gateway/connected-cluster.ts";
 import { isRemovalBlocked, type ObservedClusterSync } from "../domain/outbox/cluster-obstacle.ts";
 import { emptyReport } from "../domain/outbox/cluster-report.ts";
 import {
-  type ClusterSummary,
   namedClusters,
+  type OfferedSummary,
   summarizeClusters,
 } from "../domain/outbox/cluster-sync.ts";
 import { isOutboxOf } from "../domain/outbox/connected-clusters.ts";
@@ -96,7 +96,7 @@ function reportedAt(
  * What the connected clusters have of a source: those that it names, and those that cannot remove
  * what they had; undefined without any.
  */
-export function observeClusters(source: Source, world: OutboxWorld): ClusterSummary | undefined {
+export function observeClusters(source: Source, world: OutboxWorld): OfferedSummary | undefined {
   const { stores } = world;
   // One that only the gateway uses is not meant by "*".
   const connected = [...stores.clusters.namesIn(indexes.clusterName)].filter(

@@ -31,6 +31,11 @@ export interface ClusterSummary {
   readonly counts: { readonly named: number; readonly synced: number };
 }
 
+/** The same, and the number of clusters that have an outbox and let the source in. */
+export interface OfferedSummary extends ClusterSummary {
+  readonly offered: number;
+}
+
 /** The clusters that a source names: those of its list, or all of these. */
 export function namedClusters({ options }: Source, all: Iterable<string>): readonly string[] {
   return options.clusters.includes("*")
@@ -50,7 +55,7 @@ const mostClusters = 20;
 export function summarizeClusters(
   source: Source,
   observed: readonly ObservedClusterSync[],
-): ClusterSummary {
+): OfferedSummary {
   const { problem, projects } = source.options;
   const isAsked = problem !== undefined || projects.length > 0;
   const clusters = observed
@@ -62,6 +67,7 @@ export function summarizeClusters(
       named: clusters.length,
       synced: clusters.filter(({ reason }) => reason === undefined).length,
     },
+    offered: observed.filter((cluster) => isOffered(source, cluster)).length,
   };
 }
 
@@ -98,7 +104,7 @@ function isOffered(source: Source, observed: ObservedClusterSync): boolean {
 
 /** What a status says of clusters, and of which state of the source. */
 export interface StatedClusters {
-  readonly summary: ClusterSummary;
+  readonly summary: OfferedSummary;
   readonly generation: number;
   readonly options: SyncOptions;
   /** Since when, in monotonic milliseconds. */
@@ -110,19 +116,21 @@ const paceMs = 10_000;
 
 /**
  * What the status of a source says of its clusters at `now`, after `last`: another state of the
- * source at once, other counts at most once in 10 s, because a fan-out in many clusters reports its
- * progress many times. `changesAt` is when it may say what it does not say yet. Both are monotonic.
+ * source and a consent that was given or taken at once, other counts at most once in 10 s, because
+ * a fan-out in many clusters reports its progress many times. `changesAt` is when it may say what
+ * it does not say yet. Both are monotonic.
  */
 export function statedClusters(
   { secret, options }: Source,
-  summary: ClusterSummary,
+  summary: OfferedSummary,
   { last, now }: { readonly last: StatedClusters | undefined; readonly now: number },
 ): { readonly stated: StatedClusters; readonly changesAt?: number } {
   const { generation } = secret.metadata;
   if (last?.generation === generation && isSame(last.options, options)) {
     if (haveSameCounts(last.summary, summary)) return { stated: last };
     const changesAt = last.since + paceMs;
-    if (now < changesAt) return { stated: last, changesAt };
+    const isOfferedAsBefore = last.summary.offered === summary.offered;
+    if (now < changesAt && isOfferedAsBefore) return { stated: last, changesAt };
   }
   return { stated: { summary, generation, options, since: now } };
 }

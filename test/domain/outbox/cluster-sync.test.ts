@@ -5,8 +5,8 @@ import { annotations } from "../../../src/api/names.ts";
 import type { SourceReport } from "../../../src/domain/outbox/cluster-report.ts";
 import {
   clustersCondition,
-  type ClusterSummary,
   namedClusters,
+  type OfferedSummary,
   statedClusters,
   summarizeClusters,
 } from "../../../src/domain/outbox/cluster-sync.ts";
@@ -258,17 +258,18 @@ describe("the status of a source", () => {
 });
 
 describe("what a status says of clusters", () => {
-  const of = (report: SourceReport): ClusterSummary =>
+  const of = (report: SourceReport): OfferedSummary =>
     summarizeClusters(source, [named("east", report)]);
+  const closed = { ...named("east", undefined), connected: { ...east, projects: [] } };
   const before = of(failed);
   const since = 5_000;
-  const stated = (summary: ClusterSummary, now: number, changes: Partial<SyncOptions> = {}) => {
+  const stated = (summary: OfferedSummary, now: number, changes: Partial<SyncOptions> = {}) => {
     const { stated: last } = statedClusters(source, before, { last: undefined, now: since });
     const later = sharedWith({ options: { clusters: ["*"], ...changes } });
     return statedClusters(later, summary, { last, now });
   };
 
-  test.for<[string, ClusterSummary]>([
+  test.for<[string, OfferedSummary]>([
     ["other counts", of({ ...failed, desired: 3 })],
     ["another reason", of({ ...failed, reason: "Conflict" })],
     ["another number of clusters", { ...before, counts: { named: 2, synced: 0 } }],
@@ -278,6 +279,15 @@ describe("what a status says of clusters", () => {
     expect([early.stated.summary, early.changesAt]).toEqual([before, since + 10_000]);
     const now = since + 10_000;
     expect(stated(summary, now)).toEqual({ stated: { ...early.stated, summary, since: now } });
+  });
+
+  test.for<[string, OfferedSummary, OfferedSummary]>([
+    ["given", summarizeClusters(source, [closed]), of(failed)],
+    ["taken", of(failed), summarizeClusters(source, [closed])],
+  ])("says at once that a consent was %s", ([, first, summary]) => {
+    const { stated: last } = statedClusters(source, first, { last: undefined, now: since });
+    const { stated: said, ...rest } = statedClusters(source, summary, { last, now: since + 1 });
+    expect([said.summary, said.since, rest]).toEqual([summary, since + 1, {}]);
   });
 
   test("is not changed for another sentence", () => {
