@@ -78,20 +78,14 @@ function visibleBytes(bytes: Buffer): string {
     );
 }
 
-/** What a command did. */
-interface Done {
-  readonly what: string;
-  readonly dryRun?: boolean;
+/** What a command did to an object, as kubectl says it: `sharedsecret/database set password`. */
+export function doneText({ kind }: Resource, { name }: ObjectRef, what: string): string {
+  return `${kind.toLowerCase()}/${printable(`${name} ${what}`)}\n`;
 }
 
-/** What a command did to an object, as kubectl says it: `sharedsecret/database set password`. */
-export function doneText(
-  { kind }: Resource,
-  { name }: ObjectRef,
-  { what, dryRun = false }: Done,
-): string {
-  const ending = dryRun ? " (server dry run)" : "";
-  return `${kind.toLowerCase()}/${printable(`${name} ${what}`)}${ending}\n`;
+/** The same of what was done, or only tried in a dry run. */
+export function triedText(what: string, dryRun: boolean): string {
+  return dryRun ? `${what} (server dry run)` : what;
 }
 
 /** The format of a result for programs; a text for people without one. */

@@ -3,7 +3,7 @@ import { clientProgram, runCommand } from "../../src/client/actions.ts";
 import type { Cli } from "../../src/client/cli.ts";
 import type { Cluster } from "../../src/client/connection/cluster.ts";
 import type { ConnectionFlags } from "../../src/client/connection/connection-options.ts";
-import { exitCodeOf, sentenceOf } from "../../src/client/failure.ts";
+import { exitCodeOf, printable, sentenceOf } from "../../src/client/failure.ts";
 import type { Terminal } from "../../src/client/terminal.ts";
 import { encodeBody } from "../../src/kube/client/request-body.ts";
 import type { Environment } from "../../src/runtime/options.ts";
@@ -51,7 +51,7 @@ export async function runInMemory(
   let stored: MemoryRun["stored"];
   const terminal: Terminal = {
     print: (content) => void (stdout += Buffer.from(content).toString()),
-    say: (sentence) => void (stderr += `${sentence}\n`),
+    say: (sentence) => void (stderr += `${printable(sentence)}\n`),
     isInput: false,
     isOutput: false,
     isError: false,

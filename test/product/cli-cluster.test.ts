@@ -164,7 +164,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey cluster", () => {
     await connect(name, "--projects=web");
     const complete = await connect(name);
     expect([complete.code, kindsIn(complete.stdout)]).toEqual([0, ["Namespace"]]);
-    expect(complete.stderr).toContain("nothing is missing");
+    expect(complete.stderr).toContain(`namespace/${namespaceOf(name)} unchanged\n`);
     expect(complete.stderr).toContain("set --rotate-key for another one");
     const role = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespaceOf(name)}/roles`;
     await api.merge(`${role}/latchkey-cluster-agent`, { rules: [] });
@@ -177,7 +177,9 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey cluster", () => {
     const secret = recordAt(await api.get(secretPath(name)), "metadata");
     expect(stringMapAt(secret, "annotations")["management.service/projects"]).toBe("web");
     const changed = await connect(name, "--projects=");
-    expect(changed.stderr).toContain(`Secret "latchkey-clusters/${name}": the projects changed`);
+    expect(changed.stderr).toContain(
+      `secret/${name} set projects in latchkey-clusters namespace\n`,
+    );
     expect(changed.stderr).toContain(`cluster "${name}" lets no project in`);
   });
 
@@ -185,12 +187,17 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey cluster", () => {
     const name = unique("rotated");
     const first = tokenIn((await connect(name)).stdout);
     const { code, stdout, stderr } = await connect(name, "--rotate-key", "--overlap=1h");
-    expect([code, stderr]).toEqual([0, expect.stringContaining(`"${namespaceOf(name)}" ends in`)]);
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringContaining(`${namespaceOf(name)} set ttl; it ends in 1h`),
+    ]);
     expect(tokenIn(stdout) !== "" && tokenIn(stdout) !== first).toBe(true);
     expect(await keysOf(name)).toEqual([
       namespaceOf(name),
       expect.stringMatching(`^${namespaceOf(name)}-r[0-9]{12}$`),
     ]);
+    const { stderr: kept } = await connect(name);
+    expect(kept.match(/so the manifest has no key/g)).toHaveLength(1);
   });
 
   it("--replace lets the agent of another cluster report", async () => {
@@ -294,12 +301,18 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey cluster", () => {
   it("disconnect ends the key, the consent and the outbox, and says what stays", async () => {
     const name = unique("ended");
     await connect(name, "--projects=web");
-    const { code, stderr } = await cluster(["disconnect", name]);
-    expect(code).toBe(0);
-    const lines = stderr.trim().split("\n");
-    const kinds = lines.map((line) => /: (\w+) "[^"]*" is deleted$/.exec(line)?.[1]);
-    expect(kinds.filter((kind) => kind !== undefined)).toEqual([
-      ...["OwnedAccessKey", "Secret", "RoleBinding", "Role", "Namespace"],
+    const { code, stdout, stderr } = await cluster(["disconnect", name]);
+    const agent = `latchkey-cluster-agent deleted from ${namespaceOf(name)} namespace`;
+    expect([code, stdout.split("\n")]).toEqual([
+      0,
+      [
+        `ownedaccesskey/${namespaceOf(name)} deleted`,
+        `secret/${name} deleted from latchkey-clusters namespace`,
+        `rolebinding/${agent}`,
+        `role/${agent}`,
+        `namespace/${namespaceOf(name)} deleted`,
+        "",
+      ],
     ]);
     expect(stderr).toContain("delete secrets --all-namespaces -l management.service/outbox-uid");
     expect(await keysOf(name)).toEqual([]);
@@ -318,8 +331,9 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey cluster", () => {
     const metadata = { name, labels, annotations: { "management.service/projects": "web" } };
     await api.create("/api/v1/namespaces/latchkey-clusters/secrets", { metadata, data });
     await connect(name);
-    const { stderr } = await cluster(["disconnect", name]);
-    expect(stderr).toContain(`Secret "latchkey-clusters/${name}" lets no project in, and stays`);
+    const { stdout, stderr } = await cluster(["disconnect", name]);
+    expect(stdout).toContain(`secret/${name} unset projects in latchkey-clusters namespace\n`);
+    expect(stderr).toContain(`Secret "latchkey-clusters/${name}" stays for the gateway`);
     const kept = await api.get(secretPath(name));
     expect(kept).toMatchObject({ data, metadata: { labels } });
     expect(stringMapAt(kept["metadata"], "annotations")).toEqual({});
@@ -470,7 +484,9 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey cluster", () => {
       expect(rotating.stderr).toContain(`cluster connect ${name} --gateway --token-stdin\n`);
       const next = await newToken("1h");
       const again = await gateway(name, ["--token-stdin"], next);
-      expect(again.stderr).toContain(`Secret "latchkey-clusters/${name}": kubeconfig changed`);
+      expect(again.stderr).toContain(
+        `secret/${name} set kubeconfig in latchkey-clusters namespace`,
+      );
       const after = (await dataOf(name))("kubeconfig");
       expect([tokenOf(after) === next, after.includes(url)]).toEqual([true, true]);
       expect([stored, kept, rotating, again].some(({ stderr }) => stderr.includes("eyJ"))).toBe(
@@ -493,6 +509,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey cluster", () => {
       expect([code, await keysOf(name)]).toEqual([0, [expect.any(String), expect.any(String)]]);
       expect(kindsIn(stdout)).toEqual(expect.arrayContaining(["Secret", "ServiceAccount"]));
       expect(stderr).toContain("create token latchkey-gateway --duration=2160h | ");
+      expect(stderr.match(/apply the manifest with /g)).toHaveLength(1);
     });
 
     it("--direct states an address, once, and takes a CA away that is not given again", async () => {
@@ -507,7 +524,9 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey cluster", () => {
       ]);
       expect((await connect(name, ...words)).stderr).not.toContain("changed");
       const moved = await connect(name, "--direct", "--address=https://direct.example.com/");
-      expect(moved.stderr).toContain("direct-server and direct-ca.crt changed");
+      expect(moved.stderr).toContain(
+        "set direct-server, direct-ca.crt in latchkey-clusters namespace",
+      );
       const { data: after } = await api.get(secretPath(name));
       expect(Object.keys(recordAt({ after }, "after"))).toEqual(["direct-server"]);
       expect((await dataOf(name))("direct-server")).toBe("https://direct.example.com");

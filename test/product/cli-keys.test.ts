@@ -54,7 +54,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
     const args = ["keys", "create", name, "--ttl=1h", "--project=web", `--output-file=${file}`];
     const made = await runCli(args, { user: "bob" });
     expect(made).toMatchObject({ code: 0, stdout: "" });
-    expect(made.stderr).toContain(`OwnedAccessKey "${name}": Active`);
+    expect(made.stderr).toContain(`ownedaccesskey/${name} created: Active`);
     expect(made.stderr).toMatch(/ ends 1h after its creation, at \S+Z$/m);
     const key = readFileSync(file, "utf8");
     expect(key).toMatch(/^lk_\w+\n$/);
@@ -229,11 +229,15 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
     const { stdout: key } = await runCli(["keys", "create", name, "--user=alice"]);
     const isAccepted = async () => (await runCli(["keys", "test"], { input: key })).code === 0;
     expect(await isAccepted()).toBe(true);
-    expect((await runCli(["keys", "disable", name])).code).toBe(0);
+    expect((await runCli(["keys", "disable", name])).stdout).toBe(
+      `ownedaccesskey/${name} disabled\n`,
+    );
     await eventually(async () => !(await isAccepted()), { what: "the key to be refused" });
     const { stderr } = await runCli(["keys", "test"], { input: key });
     expect(stderr).toMatch(/the server does not accept this key(?: any more: the access|: it is)/);
-    expect((await runCli(["keys", "enable", name])).code).toBe(0);
+    expect((await runCli(["keys", "enable", name])).stdout).toBe(
+      `ownedaccesskey/${name} enabled\n`,
+    );
     await eventually(isAccepted, { what: "the key to be accepted" });
     expect((await runCli(["keys", "delete", name])).stdout).toContain(`${name} deleted`);
     expect((await runCli(["keys", "describe", name])).code).toBe(4);
@@ -247,9 +251,8 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
     const texts = ["--display-name=Shop", "--description=Pipeline of the shop"];
     expect(await set("--ttl=2h", "--space=web/dev", ...texts)).toMatchObject({
       code: 0,
-      stdout: "",
+      stdout: `ownedaccesskey/${name} set displayName, description, ttl, scope\n`,
       stderr: [
-        `kubectl latchkey: OwnedAccessKey "${name}" has another displayName and description`,
         `kubectl latchkey: OwnedAccessKey "${name}" ends 2h after its creation`,
         `kubectl latchkey: OwnedAccessKey "${name}" has another scope: space=web/dev, ` +
           "instead of role=serviceCLI,project=web",
@@ -266,9 +269,9 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
       scope: { spaces: [{ project: "web", space: "dev" }] },
     };
     expect(await stored(name)).toEqual(changed);
-    const { stderr } = await set("--clear-scope", "--dry-run=server");
-    expect(stderr).toContain("(dry run)");
-    expect(stderr).not.toContain("Warning");
+    const tried = await set("--clear-scope", "--dry-run=server");
+    expect(tried.stdout).toBe(`ownedaccesskey/${name} set scope (server dry run)\n`);
+    expect(tried.stderr).not.toContain("warning");
     expect(await stored(name)).toEqual(changed);
     const cleared = ["--clear-scope", "--display-name=", "--description=", "--ttl=0"];
     expect(await set(...cleared)).toMatchObject({ code: 0 });
@@ -326,7 +329,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
     });
     expect(await runCli(["keys", "disable", "--self"], { kubeconfig })).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining(`OwnedAccessKey "${name}" is disabled`),
+      stdout: `ownedaccesskey/${name} disabled\n`,
     });
     expect(await stored(name)).toMatchObject({ disabled: true });
     expect(await runCli(["keys", "disable", "--self"], { user: "bob" })).toMatchObject({
@@ -355,7 +358,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
     await asBob("create");
     expect(await asBob("rotate")).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining(`OwnedAccessKey "${name}" ends in 24h`),
+      stderr: expect.stringContaining(`ownedaccesskey/${name} set ttl; it ends in 24h`),
     });
     expect((await asBob("disable")).code).toBe(0);
     expect(await stored(name)).toMatchObject({ disabled: true });
@@ -426,7 +429,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
       runCli([...args, `--as=${user}`, `--as-group=${team}`]);
     await asUser("keys", "create", own ?? "", `--user=${user}`);
     const token = await asUser("token", "create", "--for-cluster=east");
-    const [, tokenName = ""] = /"(\S+)" ends/.exec(token.stderr) ?? [];
+    const [, tokenName = ""] = /token\/(\S+) created/.exec(token.stderr) ?? [];
     expect(tokenName).toMatch(/^mallory-[-\w]+-\w{5}$/);
     await runCli(["keys", "create", others ?? "", `--user=${user}`]);
     await runCli(["keys", "create", shared ?? "", `--team=${team}`]);
@@ -456,6 +459,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
     const { code, stdout, stderr } = await runCli(["keys", "take-over", name]);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^lk_\w+\n$/)]);
     expect(stderr).toContain("warning: ");
+    expect(stderr).toContain(`ownedaccesskey/${name} taken over: Active; it does not expire`);
     expect((await stored(name))["key"]).not.toBe(before["key"]);
     const described = await runCli(["keys", "describe", name]);
     expect(described.stdout).toMatch(/^Requester: +admin$/m);

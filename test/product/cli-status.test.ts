@@ -87,7 +87,8 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey status", () => {
     const refresh = ["refresh-now", "shared", "-n", namespace ?? ""];
     expect(await runCli(refresh)).toMatchObject({
       code: 0,
-      stderr: expect.stringMatching(/is reconciled: \d of \d targets synced/),
+      stdout: expect.stringMatching(/^sharedsecret\/shared refreshed: \d of \d targets synced/),
+      stderr: "",
     });
     const { metadata } = await api.get(`${path}/shared`);
     expect(metadata.annotations).toMatchObject({

@@ -115,7 +115,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey token and kubecon
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr: expect.stringMatching(
-        /^kubectl latchkey: DirectClusterEndpointToken "token-\w+" ends 1h after its creation, at \S+Z\n$/,
+        /^kubectl latchkey: directclusterendpointtoken\/token-\w+ created; it ends 1h after its creation, at \S+Z\n$/,
       ),
     });
     const claims = recordAt({ claims: claimsOf(stdout) }, "claims");

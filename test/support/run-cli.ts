@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { inject } from "vitest";
 import { clientProgram } from "../../src/client/actions.ts";
 import { runCommandLine } from "../../src/cli/command-line.ts";
+import { printable } from "../../src/client/failure.ts";
 import { programName } from "../../src/client/help.ts";
 import type { Terminal } from "../../src/client/terminal.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
@@ -122,7 +123,7 @@ export async function runInProcess(
   });
   const terminal: Terminal = {
     print: into(stdout).write,
-    say: (sentence) => into(stderr).write(`${programName}: ${sentence}\n`),
+    say: (sentence) => into(stderr).write(`${programName}: ${printable(sentence)}\n`),
     isInput: false,
     isOutput: false,
     isError: false,

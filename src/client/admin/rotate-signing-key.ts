@@ -12,6 +12,7 @@ import {
   parseSigningKeys,
 } from "../../tokens/signing-keys.ts";
 import { notFound } from "../failure.ts";
+import { doneText } from "../output.ts";
 
 /** Dependencies of {@link rotateSigningKey}. */
 interface RotateSigningKeyDeps {
@@ -85,19 +86,21 @@ function printResult(
   { newEpoch }: RotateSigningKeyOptions,
   { found, isRequested, print }: Seen & Pick<RotateSigningKeyDeps, "print">,
 ): void {
-  if (newEpoch) print("The list of revoked tokens has a new epoch.\n");
-  if (isRequested) return print(`A new signing key is already requested.\n`);
+  const done = (what: string): void => print(doneText(resources.secrets, found.metadata, what));
+  if (newEpoch) done("set a new epoch of the list of revoked tokens");
+  if (isRequested) return done("rotation already requested");
   const next = found.keys.find(({ state }) => state === "next");
-  print(
-    next === undefined
-      ? "Requested. The controller publishes a new signing key, and signs with it after " +
-          `${publishedBeforeMs / 1000} seconds.\n`
-      : `Requested. The key ${next.kid} is published already and signs first; ` +
-          `then the controller publishes a new one.\n`,
+  done(
+    "rotation requested: " +
+      (next === undefined
+        ? "the controller publishes a new signing key, and signs with it after " +
+          `${publishedBeforeMs / 1000} s`
+        : `the key ${next.kid} is published already and signs first; ` +
+          "then the controller publishes a new one"),
   );
   if (found.keys.length >= mostSigningKeys)
-    print(
-      `There are ${found.keys.length} signing keys: ` +
-        `the controller publishes a new one when the tokens of the oldest have expired.\n`,
+    done(
+      `has ${found.keys.length} signing keys: ` +
+        "the controller publishes a new one when the tokens of the oldest have expired",
     );
 }

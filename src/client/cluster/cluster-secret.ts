@@ -10,6 +10,7 @@ import {
 } from "../../domain/outbox/outbox-objects.ts";
 import { type Cluster, preconditions } from "../connection/cluster.ts";
 import { existing, type Readable, readWith } from "../missing-right.ts";
+import { doneText } from "../output.ts";
 import type { Terminal } from "../terminal.ts";
 import type { ClusterData } from "./cluster-address.ts";
 import { ensureObject } from "./ensure-object.ts";
@@ -60,18 +61,19 @@ export async function ensureClusterSecret(
     const given = Object.fromEntries(Object.entries(data).filter(([, text]) => text !== null));
     const content = Object.keys(given).length === 0 ? {} : { data: given };
     const created = await cluster.create(secrets, { ...manifest, ...content });
-    terminal.say(`Secret "${namespace}/${name}" is created`);
+    terminal.say(doneText(secrets, { name }, `created in ${namespace} namespace`));
     return parseLatchkeyMetadata(created);
   }
   const isOther = projects !== undefined && found.annotations[annotations.projects] !== projects;
-  const changes = [...(isOther ? ["the projects"] : []), ...Object.keys(data)];
+  const changes = [...(isOther ? ["projects"] : []), ...Object.keys(data)];
   if (changes.length === 0) return found;
   const marks = isOther ? { annotations: { [annotations.projects]: projects } } : {};
   const metadata = { ...preconditions({ metadata: found }), ...marks };
   const ref = { namespace, name: found.name };
   const body = { metadata, ...(Object.keys(data).length === 0 ? {} : { data }) };
   const stored = await cluster.patch(secrets, ref, { body });
-  terminal.say(`Secret "${namespace}/${found.name}": ${changes.join(" and ")} changed`);
+  const what = `set ${changes.join(", ")} in ${namespace} namespace`;
+  terminal.say(doneText(secrets, ref, what));
   return parseLatchkeyMetadata(stored);
 }
 

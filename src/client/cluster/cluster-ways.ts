@@ -95,13 +95,21 @@ function notListed(name: string): string {
 
 const kubectl = "kubectl --context=<connected cluster>";
 
+/** The command that applies in the connected cluster, without what. */
+export const applies = `${kubectl} apply --server-side`;
+
+/** The step after a manifest. */
+export function applyText({ outputFile = "-" }: ConnectFlags): string {
+  return `apply the manifest with ${applies} -f ${outputFile}`;
+}
+
 /** The steps after the manifest of the account. */
 function nextCommands(name: string, flags: ConnectFlags): readonly string[] {
-  const apply = `${kubectl} apply --server-side`;
   return [
-    `apply the manifest with ${apply} -f ${flags.outputFile ?? "-"}, and then the policies with ` +
-      `${apply} -k config/connected-policies; the chart latchkey-connected has both. Before ` +
-      `Kubernetes 1.36, apply config/connected-cluster-before-1.36 instead`,
+    applyText(flags),
+    `then apply the policies with ${applies} -k config/connected-policies; the chart ` +
+      "latchkey-connected has both. Before Kubernetes 1.36, apply " +
+      "config/connected-cluster-before-1.36 in place of the account and the policies",
     `then make a token of the account, and store it: ${makes(name, flags)}`,
   ];
 }

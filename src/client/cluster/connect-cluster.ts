@@ -11,6 +11,7 @@ import {
   outboxObjects,
 } from "../../domain/outbox/outbox-objects.ts";
 import type { ClusterInfo } from "../../kube/credentials/kubeconfig-credentials.ts";
+import { resources } from "../../api/resources.ts";
 import { UsageError } from "../../runtime/config-values.ts";
 import type { Action, ConnectedCli, Flags } from "../cli.ts";
 import { kubeconfigContent } from "../connection/cluster-address.ts";
@@ -19,11 +20,11 @@ import { exitCodes, Failure } from "../failure.ts";
 import { successorName } from "../keys/key-view.ts";
 import { makeKeyAs, newKeyObject } from "../keys/new-key.ts";
 import { endAfter } from "../keys/rotate-key.ts";
-import { yamlText } from "../output.ts";
+import { doneText, yamlText } from "../output.ts";
 import { createPrivateFile } from "../private-files.ts";
 import { type AgentKey, agentKeys } from "./agent-keys.ts";
 import { centralServer, isLoopback, namedServer } from "./central-server.ts";
-import { checkWays, namespaceIn, noAddress, reach } from "./cluster-ways.ts";
+import { applies, applyText, checkWays, namespaceIn, noAddress, reach } from "./cluster-ways.ts";
 import { clusterSecrets, ensureClusterSecret, namespaceNamed, secretOf } from "./cluster-secret.ts";
 import { requireConnect } from "./connect-right.ts";
 import { ensureObject } from "./ensure-object.ts";
@@ -59,16 +60,14 @@ export const connectCluster: Action<"clusterConnect"> = async (
   }
   if (isOfAgent && flags.replace) await replaceAgent(name, deps);
   const { manifests } = reached;
-  const code = isOfAgent
-    ? await connectAgent(name, { flags, keys, server, manifests }, deps)
-    : exitCodes.done.code;
-  if (!isOfAgent && manifests.length > 0)
-    printManifest(
-      yamlTexts([agentNamespaceManifest(namespaceIn(flags)), ...manifests]),
-      flags,
-      cli,
-    );
-  for (const sentence of reached.sentences) terminal.say(sentence);
+  const current = keys.filter(({ isExpired }) => !isExpired);
+  const isKept = current.length > 0 && !flags.rotateKey;
+  const isNew = isOfAgent && !isKept;
+  const terms = { flags, keys, current, server, manifests };
+  const code = isNew ? await newAgentKey(name, terms, deps) : exitCodes.done.code;
+  if (!isNew && (isOfAgent || manifests.length > 0)) printManifests(manifests, flags, cli);
+  const own = isNew ? agentSteps(flags) : isOfAgent ? [keptText(current)] : [];
+  for (const sentence of new Set([...own, ...reached.sentences])) terminal.say(sentence);
   return code;
 };
 
@@ -133,35 +132,29 @@ async function ensureOutbox(
     if (done !== "unchanged") counts.set(what, (counts.get(what) ?? 0) + 1);
   }
   const changes = [...counts].map(([what, count]) => `${count} ${what}`);
-  cli.terminal.say(
-    `outbox "${outboxNamespace(name)}": ` +
-      (changes.length === 0 ? "nothing is missing" : changes.join(", ")),
-  );
+  const what = changes.length === 0 ? "unchanged" : `configured: ${changes.join(", ")}`;
+  cli.terminal.say(doneText(resources.namespaces, { name: outboxNamespace(name) }, what));
 }
 
 /** What decides about the key of the agent. */
 interface AgentTerms {
   readonly flags: ConnectFlags;
   readonly keys: readonly AgentKey[];
+  /** Those of them that have not expired. */
+  readonly current: readonly AgentKey[];
   readonly server: ClusterInfo | undefined;
   /** What the manifest has for the gateway. */
   readonly manifests: readonly Manifest[];
 }
 
-/** Makes a key if there is none or another one is asked for, and prints the manifest. */
-async function connectAgent(
+/** Makes another key of the agent, and prints the manifest with it; returns the exit code. */
+async function newAgentKey(
   name: string,
-  { flags, keys, server, manifests }: AgentTerms,
+  { flags, keys, current, server, manifests }: AgentTerms,
   { cluster, cli }: ConnectedCli,
 ): Promise<number> {
-  const { ttl, rotateKey } = flags;
+  const { ttl } = flags;
   const namespace = namespaceIn(flags);
-  const current = keys.filter(({ isExpired }) => !isExpired);
-  if (current.length > 0 && !rotateKey) {
-    printManifest(yamlTexts([agentNamespaceManifest(namespace), ...manifests]), flags, cli);
-    sayKept(current, cli);
-    return exitCodes.done.code;
-  }
   const base = outboxNamespace(name);
   const keyName = keys.length === 0 ? base : successorName(base, cli.clock.now());
   const spec = { ...agentKeySpec(name), ...(ttl === undefined ? {} : { ttl }) };
@@ -169,7 +162,7 @@ async function connectAgent(
   const textOf = (key: string, central: ClusterInfo): string => {
     used.push(central);
     const secret = connectedSecret({ name, key, namespace }, central);
-    return yamlTexts([agentNamespaceManifest(namespace), secret, ...manifests]);
+    return manifestText([secret, ...manifests], namespace);
   };
   const code = await makeKeyAs(
     { textOf: ({ key }, central) => textOf(key, central), server, option: "--central-server" },
@@ -181,34 +174,38 @@ async function connectAgent(
       `the manifest has the server ${central.server}, which only this machine reaches; ` +
         "set --central-server and --rotate-key",
     );
-  sayNext(flags, cli);
   // Only a key that works may end those before it.
   if (code === exitCodes.done.code)
     for (const { object } of current) await endAfter(object, flags.overlap, { cluster, cli });
   return code;
 }
 
-function printManifest(
-  text: string,
-  { outputFile }: ConnectFlags,
+/** The steps after a manifest with a key. */
+function agentSteps(flags: ConnectFlags): readonly string[] {
+  const start = `then start the agent with ${applies} -k config/cluster-agent, or with the chart`;
+  return [applyText(flags), start];
+}
+
+/** Prints manifests without a key. */
+function printManifests(
+  manifests: readonly Manifest[],
+  flags: ConnectFlags,
   { terminal }: ConnectedCli["cli"],
 ): void {
+  const { outputFile } = flags;
+  const text = manifestText(manifests, namespaceIn(flags));
   if (outputFile === undefined) terminal.print(text);
   else createPrivateFile(outputFile, "--output-file").finish(text);
 }
 
-function sayKept(keys: readonly AgentKey[], { terminal }: ConnectedCli["cli"]): void {
-  for (const { name, problem } of keys)
-    terminal.say(
-      `OwnedAccessKey "${name}" exists${problem === undefined ? "" : ` (${problem})`}, ` +
-        "so the manifest has no key; set --rotate-key for another one",
-    );
-}
-
-function sayNext({ outputFile = "-" }: ConnectFlags, { terminal }: ConnectedCli["cli"]): void {
-  const apply = "kubectl --context=<connected cluster> apply --server-side";
-  terminal.say(`apply the manifest with ${apply} -f ${outputFile}`);
-  terminal.say(`then start the agent with ${apply} -k config/cluster-agent, or with the chart`);
+function keptText(keys: readonly AgentKey[]): string {
+  const names = keys.map(
+    ({ name, problem }) => `"${name}"${problem === undefined ? "" : ` (${problem})`}`,
+  );
+  return (
+    `the agent has OwnedAccessKey ${names.join(" and ")}, so the manifest has no key; ` +
+    "set --rotate-key for another one"
+  );
 }
 
 /** Whose key is in a manifest, and where it goes. */
@@ -229,4 +226,7 @@ function connectedSecret({ name, key, namespace }: ManifestTerms, central: Clust
   });
 }
 
-const yamlTexts = (manifests: readonly Manifest[]): string => manifests.map(yamlText).join("---\n");
+/** Manifests for a connected cluster, with the namespace that Latchkey runs in there. */
+function manifestText(manifests: readonly Manifest[], namespace: string): string {
+  return [agentNamespaceManifest(namespace), ...manifests].map(yamlText).join("---\n");
+}

@@ -10,6 +10,7 @@ import { agentKeys } from "./agent-keys.ts";
 import { clusterSecrets, namespaceNamed } from "./cluster-secret.ts";
 import { requireConnect } from "./connect-right.ts";
 import { existing } from "../missing-right.ts";
+import { doneText } from "../output.ts";
 
 /** `kubectl latchkey cluster disconnect`. */
 export const disconnectCluster: Action<"clusterDisconnect"> = async (
@@ -59,9 +60,9 @@ async function endConsent(
     return remove(resources.secrets, ref, deps);
   const metadata = { annotations: { [annotations.projects]: null } };
   await cluster.patch(resources.secrets, ref, { body: { metadata } });
-  cli.terminal.say(
-    `Secret "${keyOf(ref)}" lets no project in, and stays for the gateway; ` + "--all deletes it",
-  );
+  const what = `unset projects in ${namespace} namespace`;
+  cli.terminal.print(doneText(resources.secrets, ref, what));
+  cli.terminal.say(`Secret "${keyOf(ref)}" stays for the gateway; --all deletes it`);
 }
 
 /** Deletes what an outbox has, and its namespace last. */
@@ -88,5 +89,6 @@ async function remove(
     await cluster.delete(resource, ref);
     return true;
   });
-  if (deleted) cli.terminal.say(`${resource.kind} "${keyOf(ref)}" is deleted`);
+  const what = `deleted${ref.namespace === undefined ? "" : ` from ${ref.namespace} namespace`}`;
+  if (deleted) cli.terminal.print(doneText(resource, ref, what));
 }

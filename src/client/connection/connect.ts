@@ -12,6 +12,7 @@ import { variablesEntry, variablesKubeconfig, variablesSentence } from "./connec
 import type { ConnectionFlags } from "./connection-options.ts";
 import { withProgress } from "../progress.ts";
 import type { CliProcess } from "../cli.ts";
+import type { Terminal } from "../terminal.ts";
 
 /** A cluster whose connection must be closed. */
 export interface OpenCluster extends Cluster {
@@ -60,7 +61,7 @@ export async function connect(
     clock,
     isInteractive: terminal.isInput,
     timeoutMs: flags.requestTimeout,
-    onWarning: (text) => terminal.say(`warning: ${warningText(text)}`),
+    onWarning: warner(terminal),
   });
   const transport = {
     request: (call: Parameters<typeof connection.request>[0]) =>
@@ -91,10 +92,15 @@ const policyWarning = new RegExp(
 );
 
 /**
- * A warning of the API server; that of a policy without what Kubernetes writes before it, which
- * reads like a refusal.
+ * Returns a function that says each warning of the API server once, as kubectl does; that of a
+ * policy without what Kubernetes writes before it, which reads like a refusal.
  */
-export function warningText(text: string): string {
-  const { policy, warning } = policyWarning.exec(text)?.groups ?? {};
-  return warning === undefined ? text : `${warning} (policy ${policy})`;
+export function warner({ say }: Pick<Terminal, "say">): (text: string) => void {
+  const said = new Set<string>();
+  return (text) => {
+    const { policy, warning } = policyWarning.exec(text)?.groups ?? {};
+    if (!said.has(text))
+      say(`warning: ${warning === undefined ? text : `${warning} (policy ${policy})`}`);
+    said.add(text);
+  };
 }

@@ -6,6 +6,7 @@ import { isKubeError } from "../../kube/client/kube-error.ts";
 import type { Action } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { exitCodes } from "../failure.ts";
+import { doneText } from "../output.ts";
 import { waitUntil } from "../progress.ts";
 
 const resource = resources.sharedSecrets;
@@ -21,18 +22,19 @@ export const refreshNow: Action<"refreshNow"> = async ({ flags, args }, cli) => 
     const ref = { namespace: cluster.choice.namespace, name };
     await cluster.patch(resource, ref, { body });
     const seen = await waitUntil(() => seenOf(value, ref, cluster), flags.timeout, cli);
-    const late =
-      `: ${wasRequested}, and the controller has not finished it ` +
-      `after ${flags.timeout / 1000} s; run kubectl latchkey check`;
-    cli.terminal.say(`SharedSecret "${ref.namespace}/${name}"${seen ?? late}`);
-    if (seen === undefined) code = exitCodes.unhealthy.code;
+    if (seen !== undefined) cli.terminal.print(doneText(resource, ref, seen));
+    else {
+      cli.terminal.say(
+        `SharedSecret "${ref.namespace}/${name}": the refresh was requested, and the controller ` +
+          `has not finished it after ${flags.timeout / 1000} s; run kubectl latchkey check`,
+      );
+      code = exitCodes.unhealthy.code;
+    }
   }
   return code;
 };
 
-const wasRequested = "the refresh was requested";
-
-/** What the status says once every copy was read for this value; undefined before. */
+/** What was done once the status says that every copy was read for this value; undefined before. */
 async function seenOf(
   value: string,
   ref: { readonly namespace: string; readonly name: string },
@@ -41,9 +43,9 @@ async function seenOf(
   try {
     const status = recordAt(await cluster.get(resource, ref), "status");
     if (stringAt(recordAt(status, "sync"), "refreshed") !== value) return undefined;
-    return ` is reconciled: ${targetsText(status)}`;
+    return `refreshed: ${targetsText(status)}`;
   } catch (error) {
     if (!isKubeError(error, "Forbidden")) throw error;
-    return `: ${wasRequested}; you may not read whether the controller has finished it`;
+    return "refresh requested; you may not read whether the controller has finished it";
   }
 }

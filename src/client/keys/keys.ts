@@ -13,7 +13,7 @@ import type { Cluster } from "../connection/cluster.ts";
 import { Failure, printable, sentenceOf } from "../failure.ts";
 import { keyColumns, keyLines } from "./key-view.ts";
 import { makeKey, newKeyObject } from "./new-key.ts";
-import { resultText } from "../output.ts";
+import { doneText, resultText } from "../output.ts";
 import { deleteOf, describeOf, listOf } from "../objects/object-actions.ts";
 import { scopeOf, spaceFix } from "./scope-options.ts";
 import type { Terminal } from "../terminal.ts";
@@ -105,7 +105,7 @@ export const disableKey: Action<"keysDisable"> = async ({ flags, args: [name = "
     throw error;
   });
   const ended = stringAt(recordAt(object, "metadata"), "name") ?? name;
-  cli.terminal.say(`OwnedAccessKey "${ended}" is disabled`);
+  cli.terminal.print(doneText(resource, { name: ended }, "disabled"));
 };
 
 /** The uid of the key that the requests are made with, which the gateway takes for its name. */
@@ -125,7 +125,7 @@ const byNameOnly = new Failure(
 export const enableKey: Action<"keysEnable"> = async ({ flags, args: [name = ""] }, cli) => {
   const cluster = await cli.connect(flags);
   await cluster.patch(resource, { name }, { body: { spec: { disabled: false } } });
-  cli.terminal.say(`OwnedAccessKey "${name}" is enabled`);
+  cli.terminal.print(doneText(resource, { name }, "enabled"));
 };
 
 /** `kubectl latchkey keys delete`. */
@@ -138,7 +138,8 @@ export const takeOverKey: Action<"keysTakeOver"> = async ({ flags, args: [name =
   const { uid } = recordAt(object, "metadata");
   const write = (key: string): Promise<unknown> =>
     cluster.patch(resource, { name }, { body: { metadata: { uid }, spec: { key } } });
-  return makeKey({ spec: recordAt(object, "spec"), write }, flags, { cluster, cli });
+  const done = "taken over";
+  return makeKey({ spec: recordAt(object, "spec"), write, done }, flags, { cluster, cli });
 };
 
 /** `kubectl latchkey keys digest`. */

@@ -14,7 +14,7 @@ import type { Cluster } from "../connection/cluster.ts";
 import { connectionVariables } from "../connection/connection-variables.ts";
 import type { ConnectionFlags, NewKeyFormat } from "../connection/connection-options.ts";
 import { exitCodes, Failure } from "../failure.ts";
-import { jsonText, yamlText } from "../output.ts";
+import { doneText, jsonText, yamlText } from "../output.ts";
 import { createPrivateFile, type PrivateFile } from "../private-files.ts";
 import { waitUntil } from "../progress.ts";
 import { dotenvText } from "../secrets/values.ts";
@@ -50,6 +50,8 @@ interface NewKeyText {
 interface NewKeyWrite {
   readonly spec: Readonly<Record<string, unknown>>;
   readonly write: (digest: string) => Promise<unknown>;
+  /** What it does to the object. */
+  readonly done: "created" | "taken over";
 }
 
 /** The write that creates an OwnedAccessKey. */
@@ -62,7 +64,7 @@ export function newKeyObject(
   const { kind } = resource;
   const write = (key: string): Promise<unknown> =>
     cluster.create(resource, { apiVersion, kind, metadata: { name }, spec: { ...spec, key } });
-  return { spec, write };
+  return { spec, write, done: "created" };
 }
 
 const readyWithinMs = 10_000;
@@ -90,7 +92,7 @@ export function makeKey(
  */
 export async function makeKeyAs(
   text: NewKeyText,
-  { spec, write }: NewKeyWrite,
+  { spec, write, done }: NewKeyWrite,
   deps: ConnectedCli & NewKeyPlace,
 ): Promise<number> {
   const { cluster, cli } = deps;
@@ -112,7 +114,7 @@ export async function makeKeyAs(
     output.finish(text.textOf({ name, subject, key: key.plain }, server));
   if (text.server !== undefined) {
     print(text.server);
-    return sayState({ name, spec }, await settledKey(name, deps), cli);
+    return sayState({ name, spec, done }, await settledKey(name, deps), cli);
   }
   let [object, server]: [unknown, ClusterInfo | undefined] = [undefined, own];
   try {
@@ -122,7 +124,7 @@ export async function makeKeyAs(
     // Whatever fails, the key is printed: it cannot be read again.
     print(server ?? own);
   }
-  const code = sayState({ name, spec }, object, cli);
+  const code = sayState({ name, spec, done }, object, cli);
   return server === undefined ? exitCodes.unhealthy.code : code;
 }
 
@@ -182,19 +184,20 @@ function settledKey(name: string, { cluster, cli }: ConnectedCli): Promise<unkno
   return waitUntil(look, readyWithinMs, cli);
 }
 
-/** Says whether the key is valid, and when it ends; returns the exit code. */
+/** Says what was done, whether the key is valid, and when it ends; returns the exit code. */
 function sayState(
-  { name, spec }: { readonly name: string; readonly spec: NewKeyWrite["spec"] },
+  { name, spec, done }: Pick<NewKeyWrite, "spec" | "done"> & { readonly name: string },
   object: unknown,
   { terminal }: Cli,
 ): number {
   const ready = readyOf(object);
   const state =
     ready === undefined
-      ? "stored, and its state cannot be read yet"
+      ? "its state cannot be read yet"
       : // The message of a key that works has its end, too.
         `${ready.reason}${ready.status === "True" ? "" : `, ${ready.message}`}`;
-  terminal.say(`OwnedAccessKey "${name}": ${state}; it ${keyEnd(spec, object)}`);
+  const what = `${done}: ${state}; it ${keyEnd(spec, object)}`;
+  terminal.say(doneText(resources.ownedAccessKeys, { name }, what));
   if (parseOwnedAccessKeySpec(spec).scope === "none")
     terminal.say(
       `OwnedAccessKey "${name}" has ${unscopedOf({ ...recordAt({ object }, "object"), spec })}`,

@@ -20,10 +20,11 @@ import { exitCodeOf, exitCodes, Failure, sentenceOf } from "../failure.ts";
 import { type Readable, readObject, readWith } from "../missing-right.ts";
 import { readAllOrNamed } from "../objects/listing.ts";
 import { deleteOf } from "../objects/object-actions.ts";
-import { tableText } from "../output.ts";
+import { doneText, tableText, triedText } from "../output.ts";
 import { asSentence, printReport, withMissing } from "../report.ts";
 
 type RevokeFlags = Flags<"revoke">;
+const resource = resources.ownedAccessKeys;
 
 /** `kubectl latchkey revoke`. */
 export const revoke: Action<"revoke"> = async ({ flags }, cli) => {
@@ -74,8 +75,7 @@ async function endAll(
   const last = due.findLastIndex(({ state }) => state === "delete") + 1;
   const { say } = cli.terminal;
   // The standard output has the report.
-  const print: typeof cli.terminal.print = (text) => say(String(text).trimEnd());
-  const terminal = { ...cli.terminal, print };
+  const terminal = { ...cli.terminal, print: (text: unknown) => say(String(text)) };
   const deleteTokens = deleteOf(resources.endpointTokens);
   const codes = [
     await disableAll(names(0, last, "disable"), flags, { cluster, cli }),
@@ -101,8 +101,8 @@ async function disableAll(
   for (const name of names)
     try {
       const body = { spec: { disabled: true } };
-      await cluster.patch(resources.ownedAccessKeys, { name }, { body, dryRun: isDry });
-      terminal.say(`OwnedAccessKey "${name}" is disabled${isDry ? " (dry run)" : ""}`);
+      await cluster.patch(resource, { name }, { body, dryRun: isDry });
+      terminal.say(doneText(resource, { name }, triedText("disabled", isDry)));
     } catch (error) {
       if (isKubeError(error, "NotFound")) continue;
       terminal.say(`OwnedAccessKey "${name}" is not disabled: ${sentenceOf(error)}`);
@@ -142,8 +142,9 @@ async function readBindings(
   user: BoundUser,
   { list, get }: Cluster,
 ): Promise<Readable<readonly ReportItem[]>> {
-  const { clusterRoleBindings: resource, clusterRoles } = resources;
-  const bindings = await readWith({ verb: "list", resource }, () => list(resource), []);
+  const { clusterRoleBindings, clusterRoles } = resources;
+  const right = { verb: "list", resource: clusterRoleBindings } as const;
+  const bindings = await readWith(right, () => list(clusterRoleBindings), []);
   const bound = bindings.found
     .map(parseRoleBinding)
     .filter((binding) => subjectsOf(binding, user).length > 0);

@@ -20,7 +20,7 @@ import { endingTtl, successorName, successorSpec } from "./key-view.ts";
 import { refusedSentence } from "./keys.ts";
 import { makeKey, newKeyObject } from "./new-key.ts";
 import { patchAsRead } from "../objects/patch-as-read.ts";
-import { yamlText } from "../output.ts";
+import { doneText, yamlText } from "../output.ts";
 import { createPrivateFile } from "../private-files.ts";
 
 const resource = resources.ownedAccessKeys;
@@ -102,7 +102,7 @@ export async function endAfter(
   const spec = { ttl, ttlAfterLastActivity: false };
   try {
     await patchAsRead(resource, object, { spec }, cluster);
-    terminal.say(`OwnedAccessKey "${name}" ends in ${spanText(overlap)}`);
+    terminal.say(doneText(resource, metadata, `set ttl; it ends in ${spanText(overlap)}`));
   } catch (error) {
     terminal.say(
       `OwnedAccessKey "${name}" keeps its end: ${refusedSentence(error)}; ` +

@@ -4,6 +4,7 @@ import { UsageError } from "../../runtime/config-values.ts";
 import type { Action, Flags } from "../cli.ts";
 import { patchAsRead } from "../objects/patch-as-read.ts";
 import { textsOf } from "../objects/text-options.ts";
+import { doneText, triedText } from "../output.ts";
 import { keyEnd, scopeOfStored } from "./key-view.ts";
 import { scopeOf } from "./scope-options.ts";
 
@@ -17,14 +18,12 @@ export const setKey: Action<"keysSet"> = async ({ flags, args: [name = ""] }, cl
   const before = await cluster.get(resource, { name });
   const spec = { ...change, ...scopePatch(change, recordAt(before, "spec")) };
   const stored = await patchAsRead(resource, before, { spec, dryRun }, cluster);
-  const after = recordAt(stored, "spec");
-  const say = (sentence: string) =>
-    cli.terminal.say(`OwnedAccessKey "${name}" ${sentence}${dryRun ? " (dry run)" : ""}`);
-  const texts = Object.keys(textsOf(flags));
-  if (texts.length > 0) say(`has another ${texts.join(" and ")}`);
-  if ("ttl" in change) say(keyEnd(after, undefined));
-  if ("scope" in change)
-    say(`has another scope: ${scopeOfStored(stored)}, instead of ${scopeOfStored(before)}`);
+  const what = triedText(`set ${Object.keys(change).join(", ")}`, dryRun);
+  cli.terminal.print(doneText(resource, { name }, what));
+  const say = (sentence: string) => cli.terminal.say(`OwnedAccessKey "${name}" ${sentence}`);
+  if ("ttl" in change) say(keyEnd(recordAt(stored, "spec"), undefined));
+  const [scope, former] = [scopeOfStored(stored), scopeOfStored(before)];
+  if (scope !== former) say(`has another scope: ${scope}, instead of ${former}`);
 };
 
 /** The fields of a spec that flags set; null removes one. */

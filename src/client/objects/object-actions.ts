@@ -6,7 +6,7 @@ import type { Cli } from "../cli.ts";
 import type { ConnectionFlags } from "../connection/connection-options.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { exitCodeOf, printable, sentenceOf } from "../failure.ts";
-import { doneText, type ResultFormat, resultText } from "../output.ts";
+import { doneText, type ResultFormat, resultText, triedText } from "../output.ts";
 import { waitUntil } from "../progress.ts";
 import { findObjects } from "./find-objects.ts";
 import type { PrintedResource } from "./listing.ts";
@@ -115,11 +115,11 @@ export function deleteOf(resource: Resource) {
     const refs = args.map((name) => refOf(resource, name, cluster));
     const deleted = await tried(refs, async (ref) => {
       await cluster.delete(resource, ref, { dryRun });
-      if (dryRun) terminal.print(doneText(resource, ref, { what: "deleted", dryRun }));
+      if (dryRun) terminal.print(doneText(resource, ref, triedText("deleted", dryRun)));
     });
     await tried(dryRun ? [] : deleted, async (ref) => {
       const end = await waitUntil(() => endOf(resource, ref, cluster), goneWithinMs, { clock });
-      if (end === "deleted") return terminal.print(doneText(resource, ref, { what: end }));
+      if (end === "deleted") return terminal.print(doneText(resource, ref, end));
       terminal.say(`${kind} "${keyOf(ref)}" ${end ?? stillThere}`);
     });
     return failed;

@@ -59,8 +59,7 @@ export async function printObjects(
       ? await printedList(cluster, resource, found.namespace)
       : await printedByName(cluster, resource, found.refs);
   if (output === "name") return terminal.print(namesText(printed, resource));
-  if (printed.rows.length === 0)
-    return terminal.say(`there is no ${resource.kind} that you may read`);
+  if (printed.rows.length === 0) return terminal.say(`no ${resource.kind} found`);
   terminal.print(columnsText(printed, withNamespace));
 }
 

@@ -135,14 +135,14 @@ async function editIn(path: string, name: string, deps: Editing): Promise<void> 
     if (body.trim() === "" || (!isMerged && body === withoutHead(shown))) {
       if (problem !== undefined)
         throw new Failure(`SharedSecret "${keyOf(ref)}" is not changed: ${problem}`);
-      return terminal.print(doneText(resource, ref, { what: "unchanged" }));
+      return terminal.print(doneText(resource, ref, "unchanged"));
     }
     const edited = parseEdited(text);
     problem =
       typeof edited === "string"
         ? edited
         : await stored(changeBetween(plainValues(object), edited));
-    if (problem === undefined) return terminal.print(doneText(resource, ref, { what: "edited" }));
+    if (problem === undefined) return terminal.print(doneText(resource, ref, "edited"));
     terminal.say(problem);
     isMerged = conflicted !== undefined;
     shown =

@@ -19,7 +19,7 @@ import { parseEnvFile } from "./env-file.ts";
 import { applierWarnings } from "./field-owners.ts";
 import { readObject } from "../missing-right.ts";
 import { textsOf } from "../objects/text-options.ts";
-import { doneText } from "../output.ts";
+import { doneText, triedText } from "../output.ts";
 import type { Terminal } from "../terminal.ts";
 
 const resource = resources.sharedSecrets;
@@ -68,7 +68,7 @@ export const setValues: Action<"set"> = async ({ flags, args }, cli) => {
   );
   const verb = created ? "created with" : "set";
   const what = `${verb} ${[...values.keys(), ...Object.keys(texts)].join(", ")}`;
-  cli.terminal.print(doneText(resource, ref, { what, dryRun }));
+  cli.terminal.print(doneText(resource, ref, triedText(what, dryRun)));
   for (const warning of applierWarnings(before, [...values.keys()])) cli.terminal.say(warning);
 };
 
@@ -137,6 +137,7 @@ export const unsetValues: Action<"unset"> = async ({ flags, args }, cli) => {
   const ref = { namespace, name };
   const before = await readBefore(cluster, ref);
   await cluster.patch(resource, ref, { body: { spec: { data } }, dryRun });
-  cli.terminal.print(doneText(resource, ref, { what: `unset ${keys.join(", ")}`, dryRun }));
+  const what = triedText(`unset ${keys.join(", ")}`, dryRun);
+  cli.terminal.print(doneText(resource, ref, what));
   for (const warning of applierWarnings(before, keys)) cli.terminal.say(warning);
 };

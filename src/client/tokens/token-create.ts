@@ -12,7 +12,7 @@ import type { Action, Cli, ConnectedCli, Flags } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { Failure, sentenceOf } from "../failure.ts";
 import { scopeOf } from "../keys/scope-options.ts";
-import { endText, jsonText, printValue } from "../output.ts";
+import { doneText, endText, jsonText, printValue } from "../output.ts";
 import { waitUntil } from "../progress.ts";
 import { isHalfLeft, isUsable, type KeptToken, keptToken, type MintedToken } from "./kept-token.ts";
 
@@ -35,7 +35,7 @@ export const createToken: Action<"tokenCreate"> = async ({ flags, args: [name] }
   }
   const minted = await newToken(name === undefined ? await generated(cluster) : { name }, deps);
   printValue(`${minted.token}\n`, terminal);
-  terminal.say(`DirectClusterEndpointToken "${minted.name}" ${tokenEnd(flags.ttl, minted)}`);
+  terminal.say(doneText(resource, minted, `created; it ${tokenEnd(flags.ttl, minted)}`));
 };
 
 /** Names that begin with the user's; the API server adds what no other user can know before. */

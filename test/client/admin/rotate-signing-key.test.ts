@@ -34,6 +34,7 @@ async function rotated(secret: object | undefined, newEpoch = false, conflicts =
   return { patches, text };
 }
 
+const done = "secret/latchkey-signing-keys";
 const version = { uid: "u", resourceVersion: "7" };
 const first = rawSigningKeys(newSigningKeys({ namespace, now }), version);
 
@@ -49,7 +50,7 @@ test("asks for a new key, of the Secret that was read alone", async () => {
     },
   ]);
   expect(text).toBe(
-    "Requested. The controller publishes a new signing key, and signs with it after 105 seconds.\n",
+    `${done} rotation requested: the controller publishes a new signing key, and signs with it after 105 s\n`,
   );
 });
 
@@ -65,7 +66,7 @@ test("says that a published key signs first", async () => {
   const next = parseSigningKeys(both).keys[1]?.kid ?? "";
   expect([patches.length, text]).toEqual([
     1,
-    `Requested. The key ${next} is published already and signs first; then the controller publishes a new one.\n`,
+    `${done} rotation requested: the key ${next} is published already and signs first; then the controller publishes a new one\n`,
   ]);
 });
 
@@ -74,7 +75,7 @@ test("does not ask twice", async () => {
   const asked = rawSigningKeys(newSigningKeys({ namespace, now }), { annotations });
   expect(await rotated(asked)).toEqual({
     patches: [],
-    text: "A new signing key is already requested.\n",
+    text: `${done} rotation already requested\n`,
   });
 });
 
@@ -99,7 +100,9 @@ test.for([
   expect(after.epoch).toBe(raised);
   expect(after.signing.kid).toBe(parseSigningKeys(first).signing.kid);
   expect(recordAt(sent, "metadata")).toMatchObject({ ...version, annotations: expect.anything() });
-  expect(text).toMatch(/^The list of revoked tokens has a new epoch\.\nRequested\./);
+  expect(text).toMatch(
+    /^secret\/latchkey-signing-keys set a new epoch of the list of revoked tokens\n.* rotation requested: /,
+  );
 });
 
 test("raises the epoch while a new key is already requested", async () => {
@@ -108,6 +111,6 @@ test("raises the epoch while a new key is already requested", async () => {
   const { patches, text } = await rotated(requested, true);
   expect(patches).toEqual([{ metadata: version, data: { "keys.json": expect.anything() } }]);
   expect(text).toBe(
-    "The list of revoked tokens has a new epoch.\nA new signing key is already requested.\n",
+    `${done} set a new epoch of the list of revoked tokens\n${done} rotation already requested\n`,
   );
 });

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { connect, warningText } from "../../../src/client/connection/connect.ts";
+import { connect, warner } from "../../../src/client/connection/connect.ts";
 import { systemTerminal } from "../../../src/client/terminal.ts";
 import { TestClock } from "../../support/test-clock.ts";
 import { runInMemory } from "../memory-cli.ts";
 
-describe("a warning is the sentence of its policy", () => {
+describe("a warning is the sentence of its policy, once", () => {
   test.each([
     [
       "Validation failed for ValidatingAdmissionPolicy 'latchkey-warn-scope' with binding 'latchkey-warn-scope': spec.scope: is\nempty",
@@ -12,7 +12,10 @@ describe("a warning is the sentence of its policy", () => {
     ],
     ['unknown field "spec.a"', 'unknown field "spec.a"'],
   ])("%j", (text, warning) => {
-    expect(warningText(text)).toBe(warning);
+    const said: string[] = [];
+    const warn = warner({ say: (sentence) => void said.push(sentence) });
+    for (const each of [text, text, "another", text]) warn(each);
+    expect(said).toEqual([`warning: ${warning}`, "warning: another"]);
   });
 });
 

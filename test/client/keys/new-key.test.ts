@@ -114,7 +114,7 @@ test.each<[string, Readonly<Record<string, string>>, string | undefined]>([
     ...(expiresAt === undefined ? {} : { expiresAt }),
   });
   expect(stderr.match(/2026-01-01T00:00:30Z/g) ?? []).toHaveLength(expiresAt === undefined ? 0 : 1);
-  expect(stderr).toContain(`OwnedAccessKey "ci": Active; it ${end}\n`);
+  expect(stderr).toContain(`ownedaccesskey/ci created: Active; it ${end}\n`);
 });
 
 test("keys create says what a key without a scope may do", async () => {

@@ -111,8 +111,8 @@ describe("revoke", () => {
       "",
     ]);
     expect(stderr.split("\n")).toEqual([
-      'OwnedAccessKey "own" is disabled',
-      'OwnedAccessKey "ci" is disabled',
+      "ownedaccesskey/own disabled",
+      "ownedaccesskey/ci disabled",
       "directclusterendpointtoken/job deleted",
       "",
     ]);

@@ -47,23 +47,23 @@ describe("keys set", () => {
     ["no scope", ["--clear-scope"], { scope: null }],
   ])("sends %s, and nothing else", async (_what, flags, spec) => {
     const { code, stdout, patch } = await setCommand(...flags);
-    expect([code, stdout]).toEqual([0, ""]);
+    expect([code, stdout]).toEqual([0, `ownedaccesskey/ci set ${Object.keys(spec).join(", ")}\n`]);
     expect(patch?.body).toEqual({ metadata: { uid: "u1", resourceVersion: "7" }, spec });
   });
 
   test("says what it has changed, with the former scope", async () => {
-    const { stderr } = await setCommand("--ttl=60", "--display-name=x", "--clear-scope");
+    const { stdout, stderr } = await setCommand("--ttl=60", "--display-name=x", "--clear-scope");
+    expect(stdout).toBe("ownedaccesskey/ci set displayName, ttl, scope\n");
     expect(stderr.trimEnd().split("\n")).toEqual([
-      'OwnedAccessKey "ci" has another displayName',
       'OwnedAccessKey "ci" ends 60s after its creation',
       'OwnedAccessKey "ci" has another scope: no scope: all rights of alice, instead of role=serviceCLI,rules=1',
     ]);
   });
 
   test("stores nothing in a dry run, and says so", async () => {
-    const { stderr, patch } = await setCommand("--ttl=60", "--dry-run=server");
+    const { stdout, patch } = await setCommand("--ttl=60", "--dry-run=server");
     expect(patch?.path).toContain("dryRun=All");
-    expect(stderr).toContain("(dry run)");
+    expect(stdout).toBe("ownedaccesskey/ci set ttl (server dry run)\n");
   });
 
   test.each([

@@ -151,18 +151,23 @@ test("without a directory for it, it says so and prints the token", async () => 
 });
 
 test.each<[string, Readonly<Record<string, string>>, readonly string[], string]>([
-  ["a generated name", {}, [], '"alice-0" ends 1h after its creation, at 2026-01-01T01:00:00Z\n'],
-  ["its own name", {}, ["mine"], '"mine" ends 1h after'],
+  [
+    "a generated name",
+    {},
+    [],
+    "alice-0 created; it ends 1h after its creation, at 2026-01-01T01:00:00Z\n",
+  ],
+  ["its own name", {}, ["mine"], "mine created; it ends 1h after"],
   [
     "a lifetime that was cut",
     { ttl: "3d" },
     [],
-    '"alice-0" ends 24h after its creation, at 2026-01-02T00:00:00Z; its lifetime of 3d was cut\n',
+    "alice-0 created; it ends 24h after its creation, at 2026-01-02T00:00:00Z; its lifetime of 3d was cut\n",
   ],
 ])("token create says name and end: %s", async (_what, flags, args, sentence) => {
   const { stdout, stderr } = await create(flags, args);
   expect(stdout).toMatch(/^eyJ-[\w-]+\n$/);
-  expect(stderr).toContain(`DirectClusterEndpointToken ${sentence}`);
+  expect(stderr).toContain(`directclusterendpointtoken/${sentence}`);
   expect(stderr).not.toContain("eyJ");
   expect(readdirSync(cache)).toEqual([]);
 });
