@@ -15,6 +15,9 @@ export interface Event<R extends string = Reason> {
   readonly note: string;
   /** Distinguishes Events with the same subject and reason, for example by an expiry time. */
   readonly deduplicationKey: string;
-  /** Whether the Event may be left out when there are many; default: false. */
-  readonly isOptional?: boolean;
+  /**
+   * Which Events share a limit, beyond which they are left out: all `optional` ones, or the `hints`
+   * of a namespace, each of which a process records once. Default: those of the object.
+   */
+  readonly limit?: "optional" | "hints" | undefined;
 }

@@ -46,12 +46,17 @@ export const knownKeys: Readonly<
     ],
     annotations: [
       ...[annotations.syncKeys, annotations.disableSync],
-      ...[annotations.copyOf, annotations.filled],
-      ...[annotations.syncError, annotations.clusterSyncError],
+      ...[annotations.copyOf, annotations.filled, annotations.syncError],
       ...[annotations.copiedLabels, annotations.copiedAnnotations],
     ],
   },
 };
+
+/** Annotations of Latchkey's own Secrets, of those of clusters, and of the copies of agents. */
+const ownAnnotations: readonly string[] = [
+  ...[annotations.clusterSyncError, annotations.formerCa, annotations.projects],
+  ...[annotations.rotateSigningKey, annotations.virtualClusterNamespace],
+];
 
 const mostKeys = 8;
 
@@ -61,10 +66,11 @@ const mostKeys = 8;
  */
 export function unknownKeys(kind: MarkedKind, raw: unknown): readonly MetadataKey[] {
   const metadata = recordAt(raw, "metadata");
+  const [known, own] = [knownKeys[kind], kind === "Secret" ? ownAnnotations : []];
   const found: MetadataKey[] = [];
   for (const field of ["annotations", "labels"] as const)
     for (const key of Object.keys(recordAt(metadata, field)))
-      if (isOwnKey(key) && !knownKeys[kind][field].includes(key) && found.length < mostKeys)
+      if (isOwnKey(key) && ![...known[field], ...own].includes(key) && found.length < mostKeys)
         found.push({ field, key });
   return found;
 }

@@ -1,9 +1,10 @@
 /** The API group of the three kinds (specification, "What the service does"). */
 export const group = "management.service";
+const ownPrefix = `${group}/`;
 
 /** Whether the key of a label or annotation is in Latchkey's group. */
 export function isOwnKey(key: string): boolean {
-  return key.startsWith(`${group}/`);
+  return key.startsWith(ownPrefix);
 }
 
 /** The only served and stored version. */

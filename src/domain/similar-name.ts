@@ -6,8 +6,8 @@ const wordsDistance = 1.5;
 
 /**
  * The candidate that a name was probably meant to be: the one that differs in the fewest
- * characters, at most a third of them, or else one that ends with the name as its last words;
- * undefined if there is none. Looks at 1,000 candidates of at most 64 characters.
+ * characters, at most a third of them, or else one that ends with the name as its last words, or is
+ * the name with `-name`; undefined if none. Looks at 1,000 candidates of at most 64 characters.
  */
 export function similarName(name: string, candidates: Iterable<string>): string | undefined {
   if (name === "" || name.length > longestName) return undefined;
@@ -18,15 +18,15 @@ export function similarName(name: string, candidates: Iterable<string>): string 
     if (looked > mostCandidates) break;
     if (found === name || found.length > longestName) continue;
     const changes = distanceOf(name, found);
-    const distance = endsWithWords(found, name) ? Math.min(changes, wordsDistance) : changes;
+    const distance = hasWords(found, name) ? Math.min(changes, wordsDistance) : changes;
     if (distance < (best?.distance ?? Infinity)) best = { found, distance };
   }
   const most = Math.max(wordsDistance, Math.floor(name.length / 3));
   return best !== undefined && best.distance <= most ? best.found : undefined;
 }
 
-function endsWithWords(text: string, words: string): boolean {
-  return text.endsWith(`-${words}`) || text.endsWith(`-${words}s`);
+function hasWords(text: string, words: string): boolean {
+  return text.endsWith(`-${words}`) || text.endsWith(`-${words}s`) || text === `${words}-name`;
 }
 
 /**

@@ -33,45 +33,63 @@ const optionalLimits = {
   all: { burst: 100, refillMs: 100, objects: 1 },
 } as const;
 
+/** The limits of the hints of a namespace: one with many mistakes leaves those of others alone. */
+const hintLimits = { burst: 20, refillMs: 60_000, objects: 4096 } as const;
+
 /** Records events.k8s.io/v1 Events on a best-effort basis: a failure is logged and never thrown. */
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #budget: EventBudget;
   readonly #optional: EventBudget;
   readonly #allOptional: EventBudget;
+  readonly #hints: EventBudget;
+  /** The names of the hints that exist, the oldest first. */
+  readonly #recordedHints = new Set<string>();
 
   constructor(options: EventRecorderOptions) {
     this.#options = options;
     this.#budget = new EventBudget(options.clock);
     this.#optional = new EventBudget(options.clock, optionalLimits.object);
     this.#allOptional = new EventBudget(options.clock, optionalLimits.all);
+    this.#hints = new EventBudget(options.clock, hintLimits);
   }
 
   /**
    * Creates the Event unless it was recorded before or the budget of its object (25, then 1 in 5
    * minutes) is used up. An optional Event has budgets of its own: of its object (3, then 1 an
-   * hour) and of the process (100, then 10 per second).
+   * hour) and of the process (100, then 10 per second), and hints that of their namespace (20, then
+   * 1 a minute).
    */
   async record(event: Event<string>): Promise<void> {
-    if (!this.#tryTake(event)) return;
+    const manifest = this.#event(event);
+    const { name } = manifest.metadata;
+    if (this.#recordedHints.has(name) || !this.#tryTake(event)) return;
     const about = { kind: event.resource.kind, object: keyOf(event.subject), reason: event.reason };
     const { client, log } = this.#options;
     try {
-      await client.create(resources.events, this.#event(event));
+      await client.create(resources.events, manifest);
       log.info({ ...about, why: event.note }, "Event recorded");
     } catch (error) {
-      if (isKubeError(error, "AlreadyExists")) return;
-      log.warn(
-        { ...about, ...(isKubeError(error) ? { code: error.code } : { error }) },
-        "recording the Event failed",
-      );
+      if (!isKubeError(error, "AlreadyExists")) {
+        const cause = isKubeError(error) ? { code: error.code } : { error };
+        log.warn({ ...about, ...cause }, "recording the Event failed");
+        return;
+      }
     }
+    if (event.limit === "hints") this.#recordedHints.add(name);
+    const [oldest = ""] = this.#recordedHints.size > hintLimits.objects ? this.#recordedHints : [];
+    this.#recordedHints.delete(oldest);
   }
 
-  #tryTake({ subject: { uid }, isOptional = false }: Event<string>): boolean {
-    return isOptional
-      ? this.#optional.tryTake(uid) && this.#allOptional.tryTake("")
-      : this.#budget.tryTake(uid);
+  #tryTake({ subject: { uid, namespace = "" }, limit }: Event<string>): boolean {
+    switch (limit) {
+      case undefined:
+        return this.#budget.tryTake(uid);
+      case "optional":
+        return this.#optional.tryTake(uid) && this.#allOptional.tryTake("");
+      case "hints":
+        return this.#hints.tryTake(namespace);
+    }
   }
 
   #event({ resource, subject, type, reason, note, deduplicationKey }: Event<string>): Manifest {

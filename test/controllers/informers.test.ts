@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { keyIndexes } from "../../src/domain/access-key/key-resolver.ts";
-import { annotations, labels, ownObjects } from "../../src/api/names.ts";
+import { annotations, group, labels, ownObjects } from "../../src/api/names.ts";
 import { resources } from "../../src/api/resources.ts";
 import { agentKinds } from "../../src/controllers/cluster-agent/agent-kinds.ts";
 import { createInformers } from "../../src/controllers/informers.ts";
@@ -21,6 +21,7 @@ import {
   syncedInformers,
 } from "../support/fake-informers.ts";
 import { rawObject, type RawObject, FakeListWatch } from "../support/fake-list-watch.ts";
+import { outbox } from "../support/raw-outbox.ts";
 
 const names = (values: Iterable<{ readonly metadata: { readonly name: string } }>) =>
   [...values].map(({ metadata }) => metadata.name).toSorted();
@@ -143,6 +144,36 @@ describe("the store of unmanaged Secrets", () => {
       labels: {},
       annotations: { [annotations.copyOf]: "gone/db -> pay/lost" },
     });
+  });
+
+  const wrong = { labels: { [`${group}/sharedsecret`]: "db" } };
+  const wrongSecrets = (namespace: string, count: number) =>
+    Array.from({ length: count }, (_, at) =>
+      rawObject({ namespace, name: `wrong-${at}`, ...wrong }, { data: { password: "Y2FuYXJ5" } }),
+    );
+
+  test("contains Secrets with a label without effect until it is mended", async () => {
+    const secrets = [...wrongSecrets("else", 1), unmanaged("right"), ...wrongSecrets(outbox, 1)];
+    const { informers, listWatch } = await syncedInformers({ secrets });
+    const { unmanagedSecrets } = informers.stores;
+    expect(unmanagedSecrets.keys()).toEqual(["else/wrong-0"]);
+    expect(unmanagedSecrets.get("else/wrong-0")).toMatchObject({
+      metadata: { labels: {} },
+      unknownKeys: [{ field: "labels", key: `${group}/sharedsecret` }],
+    });
+    const mended = rawObject({ namespace: "else", name: "wrong-0" });
+    listWatch.emit("secrets", "MODIFIED", mended);
+    expect(unmanagedSecrets.size).toBe(0);
+  });
+
+  test("contains at most 100 of these of a namespace", async () => {
+    const secrets = [...wrongSecrets("many", 300), ...wrongSecrets("other", 3)];
+    const { informers } = await syncedInformers({ secrets });
+    const { unmanagedSecrets } = informers.stores;
+    const counts = ["many", "other"].map((name) =>
+      unmanagedSecrets.countBy(indexes.namespace, name),
+    );
+    expect(counts).toEqual([100, 3]);
   });
 
   test("contains no data", async () => {

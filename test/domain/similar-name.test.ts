@@ -9,6 +9,7 @@ test.each([
   ["a letter that is wrong", "disable-sink", "disable-sync"],
   ["the last words", "projects", "sync-to-projects"],
   ["the last word in the singular", "project", "sync-to-projects"],
+  ["all words but the last, name", "sync-secret", "sync-secret-name"],
   ["another word", "owner", undefined],
   ["the name itself", "disable-sync", undefined],
   ["nothing", "", undefined],

@@ -23,6 +23,15 @@ describe("the labels and annotations without effect", () => {
     ["Secret", { labels: { [labels.sharedSecretName]: "db" } }, []],
     ["Secret", { labels: { [`${group}/sharedsecret`]: "db" } }, [`labels ${group}/sharedsecret`]],
     ["Secret", {}, []],
+    ["Secret", { annotations: { [annotations.clusterSyncError]: "no" } }, []],
+    ["Secret", { annotations: { [annotations.rotateSigningKey]: "now" } }, []],
+    ["Secret", { annotations: { [annotations.projects]: "*" } }, []],
+    [
+      "Namespace",
+      { annotations: { [annotations.projects]: "*" } },
+      [`annotations ${annotations.projects}`],
+    ],
+    ["Secret", { labels: { [labels.project]: "web" } }, [`labels ${labels.project}`]],
   ])("of a %s with %j", (kind, metadata, expected) => {
     expect(keysOf(kind, metadata).map(({ field, key }) => `${field} ${key}`)).toEqual(expected);
   });
@@ -60,6 +69,13 @@ test.each<[MarkedKind, "labels" | "annotations", string, string]>([
     "labels",
     `${group}/projct`,
     `label ${group}/projct has no effect on Namespaces; did you mean the label ${labels.project}?`,
+  ],
+  [
+    "Secret",
+    "labels",
+    labels.project,
+    `label ${labels.project} has no effect on Secrets; remove it; kubectl explain sharedsecret ` +
+      "lists those that have one",
   ],
   [
     "Secret",

@@ -142,7 +142,7 @@ test("a note is truncated to 1,024 bytes at a character boundary", async () => {
 
 test("optional Events have budgets of their own: of an object, and of all", async () => {
   const { events, clock, recorder: eventRecorder } = recorder();
-  const news = { ...notice, type: "Normal", reason: "Ready", isOptional: true } as const;
+  const news = { ...notice, type: "Normal", reason: "Ready", limit: "optional" } as const;
   const taken = async (uid: string, count: number): Promise<number> => {
     const before = events.length;
     const subject = { ...notice.subject, uid };
@@ -160,6 +160,74 @@ test("optional Events have budgets of their own: of an object, and of all", asyn
   expect(await taken("later", 3)).toBe(3);
   await eventRecorder.record(notice);
   expect(events.at(-1)).toMatchObject({ type: "Warning" });
+});
+
+describe("the hints of a namespace", () => {
+  const hint = { ...notice, limit: "hints" } as const;
+  const hintsOf = (namespace: string, count: number): readonly Event<string>[] =>
+    Array.from({ length: count }, (_, at) => ({
+      ...hint,
+      subject: { namespace, name: `db-${at}`, uid: `${namespace}-${at}` },
+    }));
+  const recordAll = async (
+    eventRecorder: EventRecorder,
+    hints: readonly Event<string>[],
+  ): Promise<void> => {
+    for (const each of hints) await eventRecorder.record(each);
+  };
+
+  test("are recorded once each, and do not use the budget of the object", async () => {
+    const { events, clock, recorder: eventRecorder } = recorder();
+    await recordAll(eventRecorder, [hint, hint, { ...hint, deduplicationKey: "2" }]);
+    await clock.run(86_400_000);
+    await eventRecorder.record(hint);
+    expect(events).toHaveLength(2);
+    for (let count = 0; count < 25; count += 1)
+      await eventRecorder.record({ ...notice, deduplicationKey: `of the object ${count}` });
+    expect(events).toHaveLength(27);
+  });
+
+  test("are 20, then one a minute, and leave those of another namespace alone", async () => {
+    const { events, clock, recorder: eventRecorder } = recorder();
+    await recordAll(eventRecorder, hintsOf("many", 3_000));
+    expect(events).toHaveLength(20);
+    await recordAll(eventRecorder, hintsOf("other", 5));
+    expect(events).toHaveLength(25);
+    await clock.run(60_000);
+    await recordAll(eventRecorder, hintsOf("many", 3_000));
+    expect(events).toHaveLength(26);
+  });
+
+  test("are forgotten beyond 4,096, the oldest first", async () => {
+    const { events, clock, recorder: eventRecorder } = recorder();
+    const first = hintsOf("first", 2);
+    await recordAll(eventRecorder, first);
+    for (let at = 0; at < 256; at += 1) await recordAll(eventRecorder, hintsOf(`n${at}`, 16));
+    await clock.run(600_000);
+    const before = events.length;
+    await recordAll(eventRecorder, first);
+    expect(events.length - before).toBe(2);
+    await recordAll(eventRecorder, hintsOf("n255", 16));
+    expect(events.length - before).toBe(2);
+  });
+
+  test("are remembered if they exist, and tried again after a failure", async () => {
+    for (const [code, tries] of [
+      ["AlreadyExists", 1],
+      ["Network", 3],
+    ] as const) {
+      let sent = 0;
+      const create = async (): Promise<never> => {
+        sent += 1;
+        throw new KubeError("no", { code, status: 0 });
+      };
+      const [clock, log] = [new TestClock(), recordingLog()];
+      const options = { clock, log, reporter: "x", identity: "y" };
+      const eventRecorder = new EventRecorder({ ...options, client: { create } });
+      await recordAll(eventRecorder, [hint, hint, hint]);
+      expect([code, sent]).toEqual([code, tries]);
+    }
+  });
 });
 
 describe("a failure is not thrown", () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { annotations, labels } from "../../src/api/names.ts";
+import { annotations, group, labels } from "../../src/api/names.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { canary, expectNoTrouble } from "./controller-oracle.ts";
 import { becomes } from "../support/becomes.ts";
@@ -187,6 +187,70 @@ describe.concurrent("a namespace that rejects copies", () => {
       dataOf("rejected"),
     );
     expect(await api.find(secretPath(other, fresh.name))).toMatchObject({ code: 404 });
+  });
+});
+
+describe.concurrent("a Secret with a label or an annotation without effect", () => {
+  const mistake = `${group}/sharedsecret`;
+  const sentence =
+    `label ${mistake} has no effect on Secrets; ` +
+    `did you mean the label ${labels.sharedSecretName}?`;
+  const mistaken = (name: string) => ({
+    metadata: { name, labels: { [mistake]: "db" } },
+    data: dataOf("first"),
+  });
+  const about = (name: string, note: string): FoundEvent => ({
+    regarding: `Secret ${name}`,
+    type: "Warning",
+    reason: "UnknownAnnotation",
+    note,
+  });
+
+  async function makeReadable(): Promise<string> {
+    const namespace = await makeNamespace();
+    await letIn(namespace);
+    return namespace;
+  }
+
+  it("has an Event in its namespace, once for each key", async () => {
+    const namespace = await makeReadable();
+    const path = `/api/v1/namespaces/${namespace}/secrets`;
+    await api.create(path, mistaken("asking"));
+    await becomes("the label to be reported", () => eventsIn(namespace), [
+      about("asking", sentence),
+    ]);
+    const pause = `${group}/disable-sink`;
+    await api.merge(`${path}/asking`, { metadata: { annotations: { [pause]: "true" } } });
+    const other = `annotation ${pause} has no effect on Secrets; did you mean the annotation `;
+    const notes = async () => (await eventsIn(namespace)).map(({ note }) => note).toSorted();
+    await becomes("the annotation to be reported, too", notes, [
+      `${other}${annotations.disableSync}?`,
+      sentence,
+    ]);
+    expect(JSON.stringify(await eventsIn(namespace))).not.toContain(canary);
+    const recorded = linesAbout(`${namespace}/asking`);
+    expect(recorded.filter((line) => line.includes("Event recorded"))).toHaveLength(2);
+  });
+
+  it("has it also if it is a copy, whose marks are known", async () => {
+    const { target, copy, source } = await makeSynced();
+    await letIn(target);
+    await api.merge(copy, { metadata: { labels: { [mistake]: "db" } } });
+    await becomes("the label of the copy to be reported", () => eventsIn(target), [
+      about(source.name, sentence),
+    ]);
+  });
+
+  it("has it also if its namespace is beside one with many of them", async () => {
+    const [many, other] = [await makeReadable(), await makeReadable()];
+    const secretsIn = (namespace: string) => `/api/v1/namespaces/${namespace}/secrets`;
+    for (let at = 0; at < 40; at += 1) await api.create(secretsIn(many), mistaken(`db-${at}`));
+    await api.create(secretsIn(other), mistaken("asking"));
+    await becomes("the label to be reported", () => eventsIn(other), [about("asking", sentence)]);
+    const found = (await eventsIn(many)).length;
+    expect(found).toBeGreaterThan(0);
+    // 20, and one for each minute that this takes.
+    expect(found).toBeLessThan(30);
   });
 });
 

@@ -34,6 +34,8 @@ export interface FakeWorld<W extends SyncWorld = World> extends Omit<FakeInforme
   readonly recorded: unknown[];
   /** The reasons of the recorded Events. */
   readonly events: string[];
+  /** The same Events. */
+  readonly recordedEvents: Event[];
   /** Enqueues all objects, as a new leader does. */
   readonly enqueueAll: () => Promise<void>;
   /** Sends a request of a reconcile. */
@@ -81,6 +83,7 @@ export async function fakeWorldOf<W extends SyncWorld>(
     enqueued: new Array<string>(),
     refreshed: new Array<string>(),
     events: new Array<string>(),
+    recordedEvents: new Array<Event>(),
   };
   const recorded: unknown[] = [];
   const queues = createQueues((name): KeyQueue => {
@@ -115,7 +118,10 @@ export async function fakeWorldOf<W extends SyncWorld>(
     sourceData: new SourceData({ client, digestOf }),
     forEach: yielder.forEach.bind(yielder),
     answerOther: program.answersIn?.(world),
-    recordEvent: async ({ reason }: Event) => void recording.events.push(reason),
+    recordEvent: async (event: Event) => {
+      recording.events.push(event.reason);
+      recording.recordedEvents.push(event);
+    },
     refresh: async ({ plural }: Resource, ref: ObjectRef) =>
       void recording.refreshed.push(`${plural} ${keyOf(ref)}`),
   };

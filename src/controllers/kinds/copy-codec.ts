@@ -50,6 +50,7 @@ function ordinaryOf(copy: ObservedCopy): Ordinary | undefined {
     copy.ownerReferences.length === 0 &&
     copy.values === undefined &&
     copy.hasLeastData === undefined &&
+    copy.unknownKeys === undefined &&
     !copy.immutable;
   if (!isPlain) return undefined;
   const { [labels.sourceUid]: _uid, ...otherLabels } = metadata.labels;

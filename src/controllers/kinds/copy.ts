@@ -1,7 +1,9 @@
+import { unknownKeys } from "../../api/known-keys.ts";
 import { labels } from "../../api/names.ts";
 import { keyOf, refOf, type Key, type ObjectRef } from "../../api/object.ts";
 import { parseLatchkeyMetadata } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
+import { clusterOfOutbox } from "../../domain/outbox/outbox-names.ts";
 import { targetFailure } from "../../domain/plan/failed-request.ts";
 import type { ReportedFailure } from "../../domain/plan/failure-history.ts";
 import { nothingToDo } from "../../domain/plan/plan.ts";
@@ -14,7 +16,7 @@ import {
 } from "../../domain/sync/copy.ts";
 import { placeholderRequestOf, isObservedWhole } from "../../domain/sync/placeholder.ts";
 import { ownerOf, observeTarget, candidatesFor } from "../../domain/sync/observed-target.ts";
-import { syncIndexers } from "../../domain/sync/sync-objects.ts";
+import { syncIndexers, syncIndexes } from "../../domain/sync/sync-objects.ts";
 import { targetState } from "../../domain/sync/target-state.ts";
 import {
   dataVariant,
@@ -28,7 +30,7 @@ import {
   type TargetWrites,
   undeletedSteps,
 } from "../../domain/sync/target-writes.ts";
-import { withoutSourceEvents } from "../../domain/sync/target-steps.ts";
+import { unknownKeySteps, withoutSourceEvents } from "../../domain/sync/target-steps.ts";
 import type { Priority } from "../../kube/queue/work-queue.ts";
 import type { Change } from "../../kube/informer/store.ts";
 import { observedCopy } from "../../tokens/observed-data.ts";
@@ -53,7 +55,7 @@ import type { KindContext, WatchedKind } from "./watched-kind.ts";
 export function copyKind({ digestOf }: KindContext): WatchedKind<ObservedCopy> {
   return {
     listOptions: { resource: resources.secrets, labelSelector: labels.sourceUid },
-    parse: (raw) => observedCopy(raw, digestOf),
+    parse: (raw) => withUnknownKeys(observedCopy(raw, digestOf), raw),
     indexers: syncIndexers.copies,
     codec: {
       encode: ({ value }) => encodeCopy(value),
@@ -83,7 +85,7 @@ export function placeholderKind({ digestOf }: KindContext): WatchedKind<Observed
       resource: resources.secrets,
       labelSelector: `${labels.sharedSecretName},!${labels.sourceUid}`,
     },
-    parse: (raw) => observedCopy(raw, digestOf),
+    parse: (raw) => withUnknownKeys(observedCopy(raw, digestOf), raw),
     indexers: syncIndexers.placeholders,
     enqueue: enqueueSecret,
     enqueueAll: ({ queues, stores: { placeholders }, yielder }) =>
@@ -93,8 +95,9 @@ export function placeholderKind({ digestOf }: KindContext): WatchedKind<Observed
 
 /**
  * Secrets without Latchkey's label that are no placeholders, as metadata: those at a target of a
- * SharedSecret, and those whose annotation says that they are a copy. Targets follow from
- * namespaces and SharedSecrets, so Secrets are listed after these.
+ * SharedSecret, those whose annotation says that they are a copy, and those with a label or an
+ * annotation without effect. Targets follow from namespaces and SharedSecrets, so Secrets are
+ * listed after these.
  */
 export function unmanagedSecretKind({ stores }: KindContext): WatchedKind<UnmanagedSecret> {
   return {
@@ -116,8 +119,22 @@ export function unmanagedSecretKind({ stores }: KindContext): WatchedKind<Unmana
 function parseUnmanaged(raw: unknown, stores: SyncStores): UnmanagedSecret | undefined {
   const metadata = parseLatchkeyMetadata(raw);
   if (isObservedWhole(metadata)) return undefined;
-  if (copiedSource(metadata) !== undefined) return { metadata };
-  return candidatesFor(metadata, stores).length === 0 ? undefined : { metadata };
+  const secret = withUnknownKeys<UnmanagedSecret>({ metadata }, raw);
+  const isAtTarget =
+    copiedSource(metadata) !== undefined || candidatesFor(metadata, stores).length > 0;
+  if (isAtTarget || secret.unknownKeys === undefined) return isAtTarget ? secret : undefined;
+  const { namespace = "" } = metadata;
+  const count = stores.unmanagedSecrets.countBy(syncIndexes.namespace, namespace);
+  // The Secrets of an outbox have other marks.
+  return count < mostMistaken && clusterOfOutbox(namespace) === undefined ? secret : undefined;
+}
+
+/** Secrets of a namespace that are stored for their unknown keys: its tenants may make many. */
+const mostMistaken = 100;
+
+function withUnknownKeys<T extends TargetSecret>(secret: T, raw: unknown): T {
+  const found = unknownKeys("Secret", raw);
+  return found.length === 0 ? secret : { ...secret, unknownKeys: found };
 }
 
 /** The priority of a Secret of a project namespace that changed, or whose time has come. */
@@ -218,6 +235,9 @@ function decide(
   if (written?.isChanged === true || !isGone.confirmed)
     return { decideAt: world.clock.now() + askAgainMs };
   const steps = targetSteps(target, state, written?.data);
+  const existing = observed.copy ?? observed.unmanaged;
+  if (steps.length === 0 && existing !== undefined && !observed.isTerminating)
+    return { ...nothingToDo, steps: unknownKeySteps(existing) };
   const isElsewhere = world.stores.keepsUnknown === true;
   return { ...nothingToDo, steps: isElsewhere ? withoutSourceEvents(steps) : steps };
 }

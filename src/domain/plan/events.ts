@@ -62,11 +62,11 @@ export function healthEvents(
   const transition = since === undefined ? "" : ` since ${since}`;
   const deduplicationKey = `generation ${context.metadata.generation}${transition}`;
   if (after === undefined) {
-    const isOptional = before === undefined;
+    const limit = before === undefined ? "optional" : undefined;
     if (well === undefined || isTransient(updates, types)) return [];
-    return isOptional && !transitioned(context.existing, well)
+    return limit !== undefined && !transitioned(context.existing, well)
       ? []
-      : eventWrite(context, well, { type: "Normal", deduplicationKey, isOptional });
+      : eventWrite(context, well, { type: "Normal", deduplicationKey, limit });
   }
   const isSame = before?.type === after.type && before.reason === after.reason;
   // An expiry is recorded once, with the condition Expired.
@@ -127,7 +127,7 @@ function isTrue(update: ConditionUpdate, type: ConditionUpdate["type"]): boolean
 function eventWrite(
   { resource, metadata }: EventContext,
   { reason, message }: ConditionUpdate,
-  event: Pick<Event, "type" | "deduplicationKey" | "isOptional">,
+  event: Pick<Event, "type" | "deduplicationKey" | "limit">,
 ): readonly Write[] {
   const { namespace, name, uid } = metadata;
   const subject = { ...(namespace === undefined ? {} : { namespace }), name, uid };

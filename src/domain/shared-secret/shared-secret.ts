@@ -228,5 +228,5 @@ function reportSteps(found: StatusInput, now: number): readonly (readonly Write[
  */
 function clusterEvents({ source }: StatusInput, events: readonly Write[]): readonly Write[] {
   if (source.options.problem !== undefined) return [];
-  return events.filter((write) => write.do === "record-event" && write.event.isOptional !== true);
+  return events.filter((write) => write.do === "record-event" && write.event.limit !== "optional");
 }

@@ -1,3 +1,4 @@
+import type { MetadataKey } from "../../api/known-keys.ts";
 import { annotations, labels } from "../../api/names.ts";
 import type { Manifest, Marks, Metadata, ObjectRef, OwnerReference } from "../../api/object.ts";
 import { apiVersionOf, resources } from "../../api/resources.ts";
@@ -106,11 +107,14 @@ export interface ObservedCopy {
    * {@link mostPickedKeys}.
    */
   readonly values?: Readonly<Record<string, string>>;
+  readonly unknownKeys?: readonly MetadataKey[];
 }
 
 /** A Secret without Latchkey's label that is no placeholder. */
 export interface UnmanagedSecret {
   readonly metadata: Metadata;
+  /** Its labels and annotations without effect; absent if there are none. */
+  readonly unknownKeys?: readonly MetadataKey[];
 }
 
 /** A Secret, as it is observed at a target. */

@@ -18,6 +18,7 @@ import {
   type TargetSecret,
   type UnmanagedSecret,
 } from "./copy.ts";
+import { unknownKeySentence } from "../unknown-key.ts";
 import { isEmptied, pick, placeholderRequestOf } from "./placeholder.ts";
 import { isRefusedType } from "./sync-options.ts";
 
@@ -229,6 +230,17 @@ function filledSteps({ metadata }: ObservedCopy, { secret }: Source): Steps {
   if (!hadError || placeholderRequestOf(metadata) === undefined) return [];
   const note = `Secret is filled from SharedSecret ${JSON.stringify(keyOf(secret.metadata))}`;
   return [[eventAbout(metadata, { type: "Normal", reason: "Synced", note })]];
+}
+
+/** Records which keys of a Secret have no effect; an agent and a Latchkey beside it say it once. */
+export function unknownKeySteps({ metadata: subject, unknownKeys = [] }: TargetSecret): Steps {
+  return unknownKeys.map((unknown) => {
+    const note = unknownKeySentence("Secret", unknown);
+    const event = { type: "Warning", reason: "UnknownAnnotation", note, limit: "hints" } as const;
+    const deduplicationKey = `${unknown.field} ${unknown.key}`;
+    const about = { resource: resources.secrets, subject, deduplicationKey };
+    return [{ do: "record-event", event: { ...about, ...event } }];
+  });
 }
 
 function warning(subject: Metadata, reason: Reason, note: string): Write {

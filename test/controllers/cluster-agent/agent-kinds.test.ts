@@ -1,15 +1,19 @@
 import { describe, expect, test } from "vitest";
-import { annotations, labels } from "../../../src/api/names.ts";
-import { copyReconcilerWith } from "../../../src/controllers/kinds/copy.ts";
+import type { Event } from "../../../src/api/event.ts";
+import { annotations, group, labels } from "../../../src/api/names.ts";
+import { copyReconciler, copyReconcilerWith } from "../../../src/controllers/kinds/copy.ts";
+import { marksAsRead } from "../../../src/domain/outbox/swapped-marks.ts";
 import type { TargetWrites } from "../../../src/domain/sync/target-writes.ts";
 import { agentWorld } from "./agent-world.ts";
 import { projectNamespace, rawCopy } from "../../support/fake-informers.ts";
-import { rawObject } from "../../support/fake-list-watch.ts";
-import { rawEntry, rawTombstone } from "../../support/raw-outbox.ts";
+import { rawObject, type RawObject } from "../../support/fake-list-watch.ts";
+import { cluster, rawEntry, rawTombstone } from "../../support/raw-outbox.ts";
 import { settled } from "../../support/test-clock.ts";
+import { fakeWorld } from "../../support/world.ts";
 
 const target = "pay/db";
 const namespaces = [projectNamespace("pay")];
+const marksOfBoth = [annotations.syncError, annotations.clusterSyncError, annotations.copyOf];
 const reconciler = (kind: TargetWrites["kind"] = "all") =>
   copyReconcilerWith(() => (kind === "all" ? { kind } : { kind, why: "because" }));
 
@@ -75,6 +79,34 @@ describe("an agent", () => {
     await enqueueAll();
     expect(enqueued).toContain("copy pay/db low");
     expect(enqueued.filter((line) => line.startsWith("clusterReport"))).toHaveLength(16);
+  });
+
+  test("says once what a Latchkey beside it says, too: a label without effect", async () => {
+    const secret = (labelled: Readonly<Record<string, string>>) =>
+      rawObject(
+        {
+          ...{ namespace: "pay", name: "db", uid: "uid-db", labels: labelled },
+          annotations: Object.fromEntries(marksOfBoth.map((key) => [key, "x"])),
+        },
+        { type: "Opaque", data: {} },
+      );
+    const wrong = secret({ [`${group}/sharedsecret`]: "db" });
+    const right = secret({ [labels.outboxUid]: "uid-db" });
+    const swapped = (raw: RawObject) => marksAsRead(raw, cluster) as RawObject;
+    const eventsOf = async (raw: RawObject) => {
+      const agent = await agentWorld({ entries: [], namespaces, secrets: [swapped(raw)] });
+      await agent.reconcile(reconciler(), target);
+      const central = await fakeWorld({ namespaces, secrets: [raw] });
+      await central.reconcile(copyReconciler, target);
+      return [agent, central].map(({ recordedEvents }) => recordedEvents);
+    };
+    const [ofAgent = [], ofCentral] = await eventsOf(wrong);
+    expect(ofAgent).toMatchObject([{ reason: "UnknownAnnotation", subject: { uid: "uid-db" } }]);
+    const identity = ({ reason, subject, deduplicationKey }: Event) => [
+      ...[reason, subject.uid, deduplicationKey],
+    ];
+    expect(ofAgent.map(identity)).toEqual(ofCentral?.map(identity));
+    expect(await eventsOf(right)).toEqual([[], []]);
   });
 
   test("ignores the label of a Latchkey in the cluster", async () => {

@@ -53,9 +53,12 @@ const copies: fc.Arbitrary<ObservedCopy> = fc
     type: sometimes("Opaque", text),
     immutable: sometimes(false, fc.boolean()),
     digest: text,
-    least: sometimes<Pick<ObservedCopy, "hasLeastData">>(
+    least: sometimes<Pick<ObservedCopy, "hasLeastData" | "unknownKeys">>(
       {},
-      fc.constant({ hasLeastData: true } as const),
+      fc.constantFrom<Pick<ObservedCopy, "hasLeastData" | "unknownKeys">>(
+        { hasLeastData: true },
+        { unknownKeys: [{ field: "labels", key: "management.service/colour" }] },
+      ),
     ),
   })
   .map(

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { annotations, labels } from "../../../src/api/names.ts";
+import { annotations, group, labels } from "../../../src/api/names.ts";
+import { recordAt } from "../../../src/api/parse.ts";
 import { noteFailure, failureAt } from "../../../src/controllers/failures.ts";
 import { copyReconciler } from "../../../src/controllers/kinds/copy.ts";
 import { observeRefresh } from "../../../src/controllers/refreshes.ts";
@@ -39,6 +40,58 @@ async function setup(
     reconcile: () => found.reconcile(copyReconciler, "pay/db"),
   };
 }
+
+describe("a Secret with a label without effect", () => {
+  const wrong = { labels: { [`${group}/sharedsecret`]: "db" } };
+  const ownSecret = (metadata: object) =>
+    rawObject({ namespace: "pay", name: "db", ...metadata }, { type: "Opaque", data: {} });
+  const copyWith = (metadata: object) => {
+    const { metadata: given } = rawCopy("db", "pay");
+    const marks = { ...recordAt(given, "labels"), ...wrong.labels };
+    return rawCopy("db", "pay", { metadata: { labels: marks, ...metadata } });
+  };
+  const placeholder = (error: string) =>
+    ownSecret({
+      labels: {
+        ...wrong.labels,
+        [labels.sharedSecretName]: "",
+        [labels.sharedSecretNamespace]: "",
+      },
+      annotations: { [annotations.syncError]: error },
+    });
+  const unfilled = `${labels.sharedSecretName}: the label is empty; set it to the name of a SharedSecret`;
+  const gone = {
+    namespaces: [projectNamespace("pay", { deletionTimestamp: "2026-01-01T00:00:00Z" })],
+  };
+  const owned = { ...wanted, namespaces: [projectNamespace("pay")] };
+
+  test.for<[string, Parameters<typeof fakeWorld>[0], readonly string[]]>([
+    ["of a user has an Event", { ...orphan, secrets: [ownSecret(wrong)] }, ["UnknownAnnotation"]],
+    ["at a target, too", { ...owned, secrets: [ownSecret(wrong)] }, ["UnknownAnnotation"]],
+    ["and a copy, too", { ...owned, secrets: [copyWith({})] }, ["UnknownAnnotation"]],
+    [
+      "and a placeholder, too",
+      { ...orphan, secrets: [placeholder(unfilled)] },
+      ["UnknownAnnotation"],
+    ],
+    ["but not before its writes", { ...orphan, secrets: [placeholder("old")] }, ["NotFilled"]],
+    ["nor one that is deleted", { ...orphan, secrets: [copyWith({})] }, []],
+    ["nor one whose namespace is", { ...gone, secrets: [ownSecret(wrong)] }, []],
+    ["nor one without", { ...orphan, secrets: [ownSecret({})] }, []],
+  ])("%s", async ([, listed, expected]) => {
+    const { events, reconcile } = await setup(listed, ({ verb, ref }) =>
+      verb === "getMetadata" ? refusal("NotFound", { objectName: ref.name }) : undefined,
+    );
+    expect(await reconcile()).toEqual({ kind: "done" });
+    expect(events).toEqual(expected);
+  });
+
+  test("is enqueued for a new leader", async () => {
+    const { enqueued, enqueueAll } = await setup({ ...orphan, secrets: [ownSecret(wrong)] });
+    await enqueueAll();
+    expect(enqueued).toContain("copy pay/db low");
+  });
+});
 
 describe("a reconcile of a target", () => {
   test("creates a missing copy, and forgets its failure", async () => {

@@ -31,8 +31,8 @@ function claimsOf(
   ];
 }
 
-const summaryOf = ({ isOptional, type, reason }: Event): string =>
-  `${isOptional === true ? "optional " : ""}${type} ${reason}`;
+const summaryOf = ({ limit, type, reason }: Event): string =>
+  `${limit === undefined ? "" : `${limit} `}${type} ${reason}`;
 
 const isTrouble = (reason: string): boolean =>
   ["TooLarge", "NameConflict", "Conflict", "Failed"].includes(reason);
