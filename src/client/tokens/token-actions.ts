@@ -27,7 +27,7 @@ export const describeToken: Action<"tokenDescribe"> = describeOf(resource, (obje
   ["Signing key", stringAt(recordAt(object, "status"), "keyID")],
 ]);
 
-/** The only cluster that accepts a token, by its annotation or its scope; undefined without one. */
+/** The cluster that alone accepts a token, by its annotation or scope; undefined without one. */
 function clusterOf(object: unknown): string | undefined {
   const { metadata, spec } = parseEndpointToken(object);
   const annotation = metadata.annotations[annotations.audienceCluster];

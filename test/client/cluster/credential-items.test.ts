@@ -1,7 +1,7 @@
 import { dump } from "js-yaml";
 import { expect, test } from "vitest";
 import { annotations, labels } from "../../../src/api/names.ts";
-import { listAt, recordAt } from "../../../src/api/parse.ts";
+import { listAt, recordAt, stringAt } from "../../../src/api/parse.ts";
 import { reportProblems } from "../../support/report-shape.ts";
 import { TestClock } from "../../support/test-clock.ts";
 import { fakeCluster } from "../fake-cluster.ts";
@@ -79,29 +79,43 @@ async function said(
   const report: unknown = JSON.parse(stdout);
   expect(reportProblems(report, command)).toEqual([]);
   return listAt(report, "items").flatMap((item) => {
-    const { kind, name } = recordAt(item, "object");
-    const { state, reason, message } = recordAt({ item }, "item");
-    return kind === "Cluster" ? [[`${name} ${state} ${reason}`, message] as const] : [];
+    const object = recordAt(item, "object");
+    const words = [stringAt(object, "name"), stringAt(item, "state"), stringAt(item, "reason")];
+    const line = [words.join(" "), stringAt(item, "message")] as const;
+    return stringAt(object, "kind") === "Cluster" ? [line] : [];
   });
 }
 
-const renewal = "run kubectl latchkey cluster connect east --gateway --rotate-key.";
-const ends = (when: string) =>
-  `The credential of the gateway ${when}, and no process renews it; ${renewal}`;
+const renewal = "; run kubectl latchkey cluster connect east --gateway --rotate-key";
+const ends = (days: number, when: string, then: string) =>
+  `The credential of the gateway ${when}, at ${inDays(days).replace(".000", "")}, ` +
+  `and no process renews it${then}.`;
+const reports = 'The agent of cluster "east" reports.';
 
-test.each<[string, number, string, string | undefined]>([
-  ["is valid for long", 50, "ok Synced", undefined],
-  ["ends soon", 5, "info Expiring", ends(`ends in 5d, at ${inDays(5).replace(".000", "")}`)],
-  ["has ended", -1, "problem Expired", ends(`has ended, at ${inDays(-1).replace(".000", "")}`)],
-])("status and cluster list say that a credential %s, as check does", async (...row) => {
-  const [, days, state, message = 'The agent of cluster "east" reports.'] = row;
+test.each<[string, number, readonly [string, string], string, string]>([
+  ["is valid for long", 50, ["ok Synced", reports], "ok Active", ends(50, "ends in 50d", "")],
+  [
+    "ends soon",
+    5,
+    ["info Expiring", ends(5, "ends in 5d", renewal)],
+    "info Expiring",
+    ends(5, "ends in 5d", renewal),
+  ],
+  [
+    "has ended",
+    -1,
+    ["problem Expired", ends(-1, "has ended", renewal)],
+    "problem Expired",
+    ends(-1, "has ended", renewal),
+  ],
+])("status, cluster list and check say that a credential %s", async (...row) => {
+  const [, days, [state, message], checked, checkedMessage] = row;
   const stored = objects(days, 0);
   for (const command of ["status", "cluster list"] as const)
     expect(await said(command, stored)).toEqual([[`east ${state}`, message]]);
   const [east, dev] = await said("check", stored);
-  if (state.startsWith("ok")) expect(east?.[0]).toBe("east ok Active");
-  else expect(east).toEqual([`east ${state}`, message]);
-  expect(dev?.[0]).toBe(`web/dev ${state.replace("Synced", "Active")}`);
+  expect(east).toEqual([`east ${checked}`, checkedMessage]);
+  expect(dev?.[0]).toBe(`web/dev ${checked}`);
 });
 
 test("the end of a credential does not hide what the agent lacks", async () => {
