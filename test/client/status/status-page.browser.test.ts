@@ -90,6 +90,7 @@ describe("the status page in Chromium", skippedWithout(program), () => {
       ],
       ...["you may not list Secrets in all namespaces"],
       ...["Connected clusters", "a revision of 5m ago is not reported", "cluster west"],
+      ...["Expiring", "The credential of the gateway ends in 9d."],
     ])
       expect(text).toContain(part);
     expect(await page.getByText("web-test/database").isVisible()).toBe(false);

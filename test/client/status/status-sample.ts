@@ -128,10 +128,10 @@ export const sampleReport: StatusReport = {
   clusters: [
     {
       object: { kind: "Cluster", name: "east" },
-      state: "ok",
-      reason: "Synced",
+      state: "info",
+      reason: "Expiring",
       causes: [],
-      message: 'The agent of cluster "east" reports.',
+      message: "The credential of the gateway ends in 9d.",
       cluster: { projects: ["web"], heartbeatAge: 4, offered: 1, synced: 1, withdrawals: 0 },
     },
     {
