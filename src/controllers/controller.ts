@@ -28,8 +28,9 @@ import { WrittenCopies } from "./written-copies.ts";
 
 /** Dependencies of the controller; its clients are fenced by the Lease. */
 interface ControllerDeps extends InformerDeps {
-  /** The client of each queue. */
+  /** The client and the log of each queue; the default of the latter is `log`. */
   readonly clientOf: (queue: QueueName) => Client;
+  readonly logOf?: (queue: QueueName) => InformerDeps["log"];
   readonly events: EventRecorder;
   readonly metrics: Metrics;
   /** The recoveries of other API servers, after which failed reconciles are tried again, too. */
@@ -76,8 +77,7 @@ export function createController<W extends SyncWorld>(
   program: Program<W>,
   deps: ControllerDeps,
 ): Controller<W> {
-  const { recovery = new Recovery(), remoteRecoveries = [] } = deps;
-  const { metrics } = deps;
+  const { recovery = new Recovery(), remoteRecoveries = [], metrics } = deps;
   const counts = new ObjectCounts(deps.clock);
   /** Set while this process is the leader. */
   let enqueuer: W["enqueuer"] | undefined;
@@ -164,7 +164,7 @@ interface Led<W extends SyncWorld> {
 /** Runs one loop for each reconciler until the signal aborts. */
 async function runLoops<W extends SyncWorld>(
   { queues, world }: Leader<W>,
-  { clientOf, clock, yielder, log, metrics, events }: ControllerDeps,
+  { clientOf, clock, yielder, log, logOf = () => log, metrics, events }: ControllerDeps,
   { program, informers, signal }: Led<W>,
 ): Promise<void> {
   await program.begin?.(world);
@@ -195,7 +195,7 @@ async function runLoops<W extends SyncWorld>(
         signal,
         clock,
         yielder,
-        log,
+        log: logOf(queue),
         metrics: controllerMetrics(controllers[queue], workers, metrics),
       });
     }),

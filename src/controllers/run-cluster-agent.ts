@@ -1,5 +1,6 @@
 import { foreignCredentials, loadCredentials } from "../kube/credentials/load-credentials.ts";
 import type { FollowedCredentials } from "../kube/credentials/followed-credentials.ts";
+import { aboutServer, saidOnce } from "../runtime/log.ts";
 import { readEnvironment, uniqueIdentity } from "../runtime/environment.ts";
 import {
   type AssembledProcess,
@@ -35,6 +36,7 @@ async function assembleProcess(
     credentials,
     central,
     log: credentials.quiet(log),
+    centralLog: aboutServer(central.quiet(saidOnce(log)), new URL(central.server).origin),
   });
   return {
     parts: [credentials.part, centralPart(central), agent],

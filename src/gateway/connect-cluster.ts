@@ -18,7 +18,7 @@ import { createForwarder } from "../kube/forward/forwarder.ts";
 import { createListWatch } from "../kube/informer/list-watch.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { FairShares } from "../runtime/fair-shares.ts";
-import type { Logger } from "../runtime/log.ts";
+import { aboutServer, type Logger } from "../runtime/log.ts";
 import { TimeShare } from "../runtime/time-share.ts";
 import type { Yielder } from "../runtime/yielder.ts";
 import { clusterConnection } from "../tokens/cluster-credential.ts";
@@ -87,7 +87,7 @@ export function connectCluster(
   });
   const objects = createTransport({ ...shared, mostBytes: smallBytes });
   const client = createClient(objects, gatewayFieldManager);
-  const warn: Logger["warn"] = (fields, message) => log.warn({ server, ...fields }, message);
+  const named = aboutServer(log, server);
   const forwarder = createForwarder({
     credentials,
     clock,
@@ -100,7 +100,7 @@ export function connectCluster(
   // In the cluster of a project, labels of namespaces are those of a tenant.
   const labelled =
     base.project === undefined
-      ? new GuardedNamespaces(base, { ...deps, client, clock, log, listWatch })
+      ? new GuardedNamespaces(base, { ...deps, client, clock, log: named, listWatch })
       : oneLocation(base);
   const locations = withLatchkeyNamespaces(labelled, { ...deps, client, clock });
   return {
@@ -110,7 +110,7 @@ export function connectCluster(
     discovery: createDiscovery({
       transport: documents,
       clock,
-      log: { warn },
+      log: named,
       bounds: { ...discoveryBounds, share },
     }),
     secrets: new PolicyGuard(connectedPolicies.derivedCredentials, { client, clock }),

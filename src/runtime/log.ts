@@ -163,14 +163,20 @@ function isSecret(field: string): boolean {
   return secretFields.has(field.toLowerCase().replaceAll(/[-_]/g, ""));
 }
 
-/** Logs warnings of one code once: a cluster may lack a right, or be away for days. */
+/** A log whose warnings name a server; those without one are about the process's own API server. */
+export function aboutServer(log: Logger, server: string): Logger {
+  return { ...log, warn: (fields, message) => log.warn({ server, ...fields }, message) };
+}
+
+/** Logs a warning of one code once: a cluster may lack a right, or be away for days. */
 export function saidOnce(log: Logger): Logger {
-  let last: unknown;
+  const last = new Map<string, unknown>();
   return {
     ...log,
     warn(fields, message) {
-      if (fields["code"] !== last) log.warn(fields, message);
-      last = fields["code"];
+      const isSaid = "code" in fields && fields["code"] === last.get(message);
+      if (!isSaid) log.warn(fields, message);
+      last.set(message, fields["code"]);
     },
   };
 }

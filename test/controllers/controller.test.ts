@@ -52,9 +52,11 @@ function setup(
     new FakeClient(answer),
   ];
   const events = new EventRecorder({ client, clock, log, reporter: "test", identity: "test" });
+  const logOfCopies = recordingLog();
   const metrics = createMetrics();
   const controller = createController(centralProgram(controllerOptions, clock), {
     clientOf: () => client,
+    logOf: (queue) => (queue === "copy" ? logOfCopies : log),
     listWatch,
     yielder: new Yielder(clock),
     events,
@@ -64,8 +66,25 @@ function setup(
     metrics,
   });
   stops.push(stop);
-  return { clock, log, stop, client, listWatch, metrics, controller };
+  return { clock, log, logOfCopies, stop, client, listWatch, metrics, controller };
 }
+
+test("a queue whose objects are in another cluster has its own log", async () => {
+  const { controller, log, logOfCopies, stop } = setup(({ resource }) =>
+    resource === resources.secrets ? refusal("Network") : refusal("ServerError"),
+  );
+  const followed = controller.follow(stop.signal);
+  await settled();
+  const led = controller.lead(stop.signal);
+  await settled();
+  stop.abort();
+  await Promise.all([followed, led]);
+  const failed = ({ lines }: typeof log) =>
+    new Set(lines.flatMap(({ level, fields }) => (level === "warn" ? [fields.controller] : [])));
+  expect([...failed(logOfCopies)]).toEqual(["copy"]);
+  expect([...failed(log)]).toContain("signingkeys");
+  expect([...failed(log)]).not.toContain("copy");
+});
 
 test("a follower fills its stores and writes nothing", async () => {
   const { client, controller, stop, listWatch } = setup();

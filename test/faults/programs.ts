@@ -128,7 +128,10 @@ export function programsWith(assemble: AssembleController): Readonly<Record<Prog
       viewIn: eastOf,
       assemble({ view: { system: namespace, prefix }, identity }, deps) {
         const clusterName = prefix.slice(0, -1);
-        const agent = assembleAgent({ ...agentSettings, namespace, identity, clusterName }, deps);
+        const agent = assembleAgent(
+          { ...agentSettings, namespace, identity, clusterName },
+          { ...deps, centralLog: deps.log },
+        );
         // One problem is that it waits; but its resource quotas are none.
         const watches = problemsOf([agent]).length;
         return {

@@ -115,6 +115,19 @@ describe("the discovery of a connected cluster", () => {
     expect(lines).toMatchObject([{ level: "warn", fields: { server: peer.url, seconds: 5 } }]);
   });
 
+  test("that goes on failing is one warning, and details", async () => {
+    const { connect, clock, lines } = gateway();
+    const { cluster, peer } = await connect(({ answer }) => void answer.writeHead(503).end());
+    for (const pauseMs of [5_000, 10_000, 20_000]) {
+      await expect(cluster.discovery.find("g", "r")).rejects.toThrow("503");
+      await clock.run(pauseMs);
+    }
+    expect(lines.map(({ level, fields: { seconds } }) => `${level} ${String(seconds)}`)).toEqual([
+      ...["warn 5", "debug 10", "debug 20"],
+    ]);
+    expect(lines[0]?.fields).toMatchObject({ server: peer.url });
+  });
+
   test("that trickles fails after 10 s, and the cluster is asked no more for 5 s", async () => {
     const { connect, clock } = gateway();
     const { cluster, peer } = await connect(({ answer }) => void answer.write(start));

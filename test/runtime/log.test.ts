@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { SecretText } from "../../src/api/secret-text.ts";
 import type { LogLevel } from "../../src/runtime/config-values.ts";
-import { createLogger } from "../../src/runtime/log.ts";
+import { aboutServer, createLogger, type LogFields, saidOnce } from "../../src/runtime/log.ts";
+import { recordingLog } from "../support/recording-log.ts";
 
 const canary = "canary-8f3a";
 
@@ -123,6 +124,65 @@ test("logs the line even if a field cannot be written as JSON", () => {
     logged({ circle: new Circular(), big: 12n, nothing: undefined }),
   );
   expect(line).toMatchObject({ message: "something happened", big: "12" });
+});
+
+describe("a log of another server", () => {
+  const [network, forbidden] = [{ code: "Network" }, { code: "Forbidden" }] as const;
+
+  test("names it in warnings", () => {
+    const log = recordingLog();
+    const about = aboutServer(log, "https://east");
+    about.warn(network, "watch interrupted");
+    about.warn({ server: "https://west" }, "watch interrupted");
+    about.info({}, "heard");
+    expect(log.lines.map(({ fields }) => fields)).toEqual([
+      { server: "https://east", code: "Network" },
+      { server: "https://west" },
+      {},
+    ]);
+  });
+
+  test.for<[string, readonly (readonly [LogFields, string])[], number]>([
+    [
+      "the same code",
+      [
+        [network, "a"],
+        [network, "a"],
+      ],
+      1,
+    ],
+    [
+      "another code",
+      [
+        [network, "a"],
+        [forbidden, "a"],
+        [network, "a"],
+      ],
+      3,
+    ],
+    [
+      "the same code in another message",
+      [
+        [network, "a"],
+        [forbidden, "b"],
+        [network, "a"],
+      ],
+      2,
+    ],
+    [
+      "no code",
+      [
+        [{}, "a"],
+        [{}, "a"],
+      ],
+      2,
+    ],
+  ])("says %s as often as it is news", ([, warnings, count]) => {
+    const log = recordingLog();
+    const once = saidOnce(log);
+    for (const [fields, message] of warnings) once.warn(fields, message);
+    expect(log.lines).toHaveLength(count);
+  });
 });
 
 function parseError(text: string): unknown {

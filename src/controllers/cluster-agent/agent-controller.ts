@@ -12,7 +12,7 @@ import { Recovery } from "../../kube/informer/recovery.ts";
 import { interruptionCounter } from "../../kube/informer/watch-metrics.ts";
 import type { LeaderElection } from "../../kube/leader-election.ts";
 import type { ProcessContext } from "../../runtime/run-process.ts";
-import { saidOnce } from "../../runtime/log.ts";
+import type { Logger } from "../../runtime/log.ts";
 import type { Yielder } from "../../runtime/yielder.ts";
 import { type Controller, createController, type Program } from "../controller.ts";
 import { Enqueuer } from "../enqueuer.ts";
@@ -33,6 +33,8 @@ export interface AgentConnections {
   readonly ownTransport: Transport;
   /** The same to the central cluster. */
   readonly centralTransport: Transport;
+  /** For warnings about the central cluster: an outage of one cluster hides none of the other. */
+  readonly centralLog: Logger;
   readonly recovery: Recovery;
   readonly yielder: Yielder;
 }
@@ -88,6 +90,7 @@ export function createAgentController(
   });
   const controller: Controller = createController(agentProgram(options, watched), {
     clientOf: (queue): Client => (queue === "clusterReport" ? centralClient : copyClient),
+    logOf: (queue) => (queue === "clusterReport" ? deps.centralLog : log),
     listWatch: swappedListWatch(createListWatch(copies, clock), cluster),
     remoteRecoveries: central.recovery === undefined ? [] : [central.recovery],
     clock,
@@ -118,7 +121,7 @@ export function agentProgram(options: SyncOptions, watched: Watched): Program<Sy
 /** What the informer of the outbox needs: nothing of it depends on the connected cluster. */
 function centralInformerDeps(
   cluster: string,
-  { clock, random, log, metrics, yielder, centralTransport }: AgentControllerDeps,
+  { clock, random, centralLog: log, metrics, yielder, centralTransport }: AgentControllerDeps,
 ): InformerDeps {
   const onExcess = (isExcessive: boolean): void => {
     if (isExcessive)
@@ -133,7 +136,7 @@ function centralInformerDeps(
     random,
     yielder,
     listWatch,
-    log: saidOnce(log),
+    log,
     recovery: new Recovery(),
     onInterrupted: interruptionCounter(metrics),
   };

@@ -7,7 +7,6 @@ import type { Credentials } from "../../kube/credentials/credentials.ts";
 import { Recovery } from "../../kube/informer/recovery.ts";
 import type { ElectionEnd, LeaderElection } from "../../kube/leader-election.ts";
 import type { ProcessConnectionDeps } from "../../kube/process-connection.ts";
-import { saidOnce } from "../../runtime/log.ts";
 import type { ProcessPart } from "../../runtime/run-process.ts";
 import { Yielder } from "../../runtime/yielder.ts";
 import type { Controller } from "../controller.ts";
@@ -19,7 +18,7 @@ import { CentralLease } from "./central-lease.ts";
 import { CentralSilence } from "./central-silence.ts";
 
 /** Dependencies of an agent; `credentials` are those of the connected cluster. */
-interface AgentDeps extends ProcessConnectionDeps {
+interface AgentDeps extends ProcessConnectionDeps, Pick<AgentConnections, "centralLog"> {
   readonly central: Credentials;
 }
 
@@ -135,7 +134,9 @@ function connect(deps: AgentDeps): AgentConnections {
   const central = new ProcessTransports({ ...deps, credentials: deps.central }, yielder);
   // Not fenced by the Lease: every replica reads the outbox, and records Events.
   const [ownTransport, centralTransport] = [local.open(3), central.open(2)];
-  return { local, central, ownTransport, centralTransport, yielder, recovery: new Recovery() };
+  const { centralLog } = deps;
+  const recovery = new Recovery();
+  return { local, central, ownTransport, centralTransport, centralLog, yielder, recovery };
 }
 
 /** The policies that guard labels in the connected cluster, and what the agent may write. */
@@ -154,13 +155,12 @@ function followedPolicies(
 function centralLease(
   { clusterName }: AgentOptions,
   { ownTransport, centralTransport }: AgentConnections,
-  { clock, log }: AgentDeps,
+  { clock, log, centralLog }: AgentDeps,
 ): CentralLease {
   return new CentralLease({
+    ...{ clock, log, centralLog },
     local: createClient(ownTransport, agentFieldManager),
     central: createClient(centralTransport, agentFieldManager),
     lease: { namespace: outboxNamespace(clusterName), name: ownObjects.agentLease },
-    clock,
-    log: saidOnce(log),
   });
 }

@@ -15,6 +15,7 @@ interface CentralLeaseDeps {
   readonly lease: ObjectRef;
   readonly clock: Clock;
   readonly log: Pick<Logger, "warn">;
+  readonly centralLog: Pick<Logger, "warn">;
 }
 
 const everyMs = 10_000;
@@ -51,7 +52,7 @@ export class CentralLease {
 
   /** Reads the Lease, and renews it if this process leads; never rejects. */
   async beat(isLeading: boolean): Promise<void> {
-    const { central, lease, clock, log } = this.#deps;
+    const { central, lease, clock, log, centralLog } = this.#deps;
     try {
       const uid = (this.#uid ??= await this.#readUid());
       const observed = parseLease(await central.get(resources.leases, lease));
@@ -70,7 +71,8 @@ export class CentralLease {
       const cause = isKubeError(error)
         ? { code: error.code, why: error.message }
         : { code: "Unexpected", error };
-      log.warn(cause, "reading or renewing the Lease in the outbox failed");
+      const about = this.#uid === undefined ? log : centralLog;
+      about.warn(cause, "reading or renewing the Lease in the outbox failed");
     }
   }
 

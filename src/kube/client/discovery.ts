@@ -47,7 +47,7 @@ export interface Discovery {
 interface DiscoveryDeps {
   readonly transport: RoundTripper;
   readonly clock: Clock;
-  readonly log: Pick<Logger, "warn">;
+  readonly log: Pick<Logger, "warn" | "debug">;
   /** Absent for the API server of the cluster that Latchkey runs in. */
   readonly bounds?: DiscoveryBounds;
 }
@@ -254,7 +254,8 @@ class FailurePause {
     this.#failures += 1;
     this.#endsAt = clock.monotonic() + pauseMs;
     this.#error = error;
-    log.warn(
+    // A cluster may be away for days.
+    log[this.#failures === 1 ? "warn" : "debug"](
       { error, seconds: pauseMs / 1000 },
       "discovery of a connected cluster failed, pausing",
     );

@@ -16,6 +16,8 @@ export class OutageLog {
   #since = 0;
   #isSaid = false;
   #endedAt = -Infinity;
+  /** The server of the last answer. */
+  #server: string | undefined;
 
   constructor(clock: PassiveClock, log: Logger | undefined) {
     [this.#clock, this.#log] = [clock, log];
@@ -24,6 +26,7 @@ export class OutageLog {
   /** Notes what became of a request to `server`. */
   note(answer: ServerAnswer, server: string): void {
     const now = this.#clock.monotonic();
+    this.#server = server;
     if (answer.kind === "accepted") {
       this.#failures = 0;
       if (!this.#isSaid) return;
@@ -39,13 +42,17 @@ export class OutageLog {
     }
   }
 
-  /** A log in which failures of requests are details during an outage, and shortly after it. */
+  /**
+   * A log in which failures of requests are details during an outage, and shortly after it. A
+   * warning that names another server in the field `server` stays one.
+   */
   quiet(log: Logger): Logger {
     return {
       ...log,
       warn: (fields, message) => {
         const isOutage = this.#isSaid || this.#hasJustEnded(this.#clock.monotonic());
-        log[isOutage && "code" in fields ? "debug" : "warn"](fields, message);
+        const isOfServer = "code" in fields && (fields.server ?? this.#server) === this.#server;
+        log[isOutage && isOfServer ? "debug" : "warn"](fields, message);
       },
     };
   }

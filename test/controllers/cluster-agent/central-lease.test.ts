@@ -9,22 +9,29 @@ import { TestClock } from "../../support/test-clock.ts";
 
 function setup(holder: string) {
   const spec: { holderIdentity: string } = { holderIdentity: holder };
-  const state = { error: undefined as Error | undefined, answer: undefined as unknown };
-  const local = new FakeClient(() => rawObject({ name: "kube-system", uid: "uid-east" }));
+  const state = {
+    error: undefined as Error | undefined,
+    localError: undefined as Error | undefined,
+    answer: undefined as unknown,
+  };
+  const local = new FakeClient(
+    () => state.localError ?? rawObject({ name: "kube-system", uid: "uid-east" }),
+  );
   const central = new FakeClient(({ verb, body }) => {
     if (state.error !== undefined) return state.error;
     if (verb === "replace") Object.assign(spec, recordAt(body, "spec"));
     return state.answer ?? rawObject({ namespace: "box", name: "lease" }, { spec });
   });
-  const log = recordingLog();
+  const [log, localLog] = [recordingLog(), recordingLog()];
   const lease = new CentralLease({
     local,
     central,
-    log,
+    log: localLog,
+    centralLog: log,
     clock: new TestClock(),
     lease: { namespace: "box", name: "lease" },
   });
-  return { lease, central, spec, state, log };
+  return { lease, central, spec, state, log, localLog };
 }
 
 test("a leader takes an outbox that is free, with its heartbeat", async () => {
@@ -71,6 +78,13 @@ test.each(["Unauthorized", "Forbidden", "NotFound", "Network"] as const)(
     expect(log.lines).toMatchObject([{ level: "warn", fields: { code } }]);
   },
 );
+
+test("a failure of the connected cluster is said in its own log", async () => {
+  const { lease, state, log, localLog } = setup("uid-east");
+  state.localError = new KubeError("away", { code: "Network", status: 0 });
+  await lease.beat(true);
+  expect([log.lines, localLog.lines.length]).toEqual([[], 1]);
+});
 
 test.each([undefined, 7, {}, { metadata: { name: 1 } }])(
   "an answer that is no Lease changes nothing: %j",

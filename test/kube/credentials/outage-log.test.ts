@@ -54,6 +54,18 @@ describe("an API server that is away is said once", () => {
     expect(play(...events).lines()).toEqual(lines);
   });
 
+  test.for<[string, string | undefined, "debug" | "warn"]>([
+    ["that server, which it names", "https://a", "debug"],
+    ["the server of the process", undefined, "debug"],
+    ["another server", "https://b", "warn"],
+  ])("and a failure of a request to %s is a line of its level", ([, server, level]) => {
+    for (const after of [[], [accepted]] as const) {
+      const { quiet, lines } = play(silent, silent, ...after);
+      quiet.warn({ code: "Network", ...(server !== undefined && { server }) }, "watch interrupted");
+      expect(lines().at(-1)).toBe(`${level} watch interrupted`);
+    }
+  });
+
   test("and hides no warning about anything else", () => {
     const { quiet, lines } = play(silent, silent);
     quiet.warn({ why: "a certificate ends" }, "other");
