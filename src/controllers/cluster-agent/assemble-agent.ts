@@ -158,7 +158,9 @@ function centralLease(
   { clock, log, centralLog }: AgentDeps,
 ): CentralLease {
   return new CentralLease({
-    ...{ clock, log, centralLog },
+    clock,
+    log,
+    centralLog,
     local: createClient(ownTransport, agentFieldManager),
     central: createClient(centralTransport, agentFieldManager),
     lease: { namespace: outboxNamespace(clusterName), name: ownObjects.agentLease },
