@@ -101,7 +101,10 @@ function copiesItem({ found, missing }: Readable<readonly AgentCopy[]>): ReportI
       );
 }
 
-/** What a copy of a connected cluster says itself. */
+/** What a copy of a connected cluster says itself; one that is paused is as somebody wants it. */
 export function agentCopyItem({ secret }: AgentCopy): ReportItem {
-  return copyItem(secret, annotations.clusterSyncError);
+  const item = copyItem(secret, annotations.clusterSyncError);
+  const { reason } = item;
+  if (reason === "CopyPaused") return { ...item, state: "info" };
+  return reason === "CopyFound" ? { ...item, state: "ok" } : item;
 }

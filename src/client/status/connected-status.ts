@@ -1,5 +1,5 @@
 import { keyOf } from "../../api/object.ts";
-import type { ReportItem } from "../../api/report.ts";
+import type { ReportItem, SyncState } from "../../api/report.ts";
 import { resources } from "../../api/resources.ts";
 import { targetCounts } from "../../domain/object-state.ts";
 import { reportObject } from "../../domain/report-object.ts";
@@ -15,28 +15,25 @@ export function connectedSources(copies: readonly AgentCopy[]): readonly SourceS
   );
 }
 
+const targets: ReadonlyMap<string, SyncState> = new Map([
+  ["ok", "synced"],
+  ["problem", "failed"],
+  ["unknown", "pending"],
+]);
+
 function connectedSource(copies: readonly AgentCopy[]): SourceStatus {
   const secrets = copies.map((copy): ReportItem => {
     const item = agentCopyItem(copy);
-    return item.state === "problem"
-      ? { ...item, target: "failed" }
-      : { ...item, state: "ok", target: "synced" };
+    return { ...item, target: targets.get(item.state) };
   });
-  const wrong = secrets.filter(({ state }) => state === "problem");
+  const count = (target: SyncState) => secrets.filter((item) => item.target === target).length;
+  const [synced, failed, pending] = [count("synced"), count("failed"), count("pending")];
   const object = reportObject(resources.sharedSecrets.kind, copies[0]?.source ?? { name: "" });
-  const synced = secrets.length - wrong.length;
   const summary = `${synced} of ${secrets.length} copies here are current`;
-  const state =
-    wrong.length === 0 ? (["ok", "CopyFound"] as const) : (["problem", "NotCurrent"] as const);
   return {
-    ...plainItem(object, state, `${summary}.`),
-    targets: { ...targetCounts({}), synced, failed: wrong.length },
+    ...plainItem(object, failed > 0 ? ["problem", "NotCurrent"] : ["ok", "CopyFound"], summary),
+    targets: { ...targetCounts({}), synced, failed, pending },
     summary,
-    causes: wrong.map(({ object: secret, reason, message }) => ({
-      object: secret,
-      reason,
-      message,
-    })),
     secrets,
     said: "",
     areNamed: true,

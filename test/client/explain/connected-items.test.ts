@@ -19,11 +19,16 @@ interface Changes {
   readonly without?: string;
   /** The error that a copy records. */
   readonly error?: string;
+  /** Whether an annotation pauses the copy. */
+  readonly isPaused?: true;
+  /** Whether the copy is a placeholder that is not filled yet. */
+  readonly isEmpty?: true;
   readonly isForbidden?: true;
 }
 
 /** A connected cluster with an agent and a copy, but for these changes. */
 function connected({ unheard, without, error, isForbidden, ...changes }: Changes) {
+  const { isPaused, isEmpty } = changes;
   const renewed = "renewed" in changes ? changes.renewed : 4;
   const renewTime = new Date(new TestClock().now() - (renewed ?? 0) * 1000).toISOString();
   return ({ method, path }: ApiRequest): FakeAnswer => {
@@ -57,9 +62,12 @@ function connected({ unheard, without, error, isForbidden, ...changes }: Changes
         creationTimestamp: "2025-01-01T00:00:00Z",
         namespace: "web-shop",
         name: "db",
-        labels: { [labels.outboxUid]: "u" },
+        labels: isEmpty
+          ? { [labels.sharedSecretName]: "db", [labels.sharedSecretNamespace]: "team-a" }
+          : { [labels.outboxUid]: "u" },
         annotations: {
-          [annotations.copyOf]: "east//team-a/db -> web-shop/db",
+          ...(isEmpty ? {} : { [annotations.copyOf]: "east//team-a/db -> web-shop/db" }),
+          ...(isPaused ? { [annotations.disableSync]: "true" } : {}),
           ...(error === undefined ? {} : { [annotations.clusterSyncError]: error }),
         },
       },
@@ -140,6 +148,16 @@ test("list has the copies, and refuses to print what is not there", async () => 
   expect(stderr).toContain("these are copies of a central cluster's");
   expect(stdout).toMatch(/team-a\/db +web-shop\/db +NotCurrent +Secret/);
   expect(await run({}, "list", ["-A", "-o", "json"])).toMatchObject({ code: 4, stdout: "" });
+});
+
+test.each<[string, Changes, string]>([
+  ["paused", { isPaused: true }, "└─ web-shop/db paused"],
+  ["not filled yet", { isEmpty: true }, "└─ web-shop/db pending"],
+])("status counts a copy that is %s as not current, and as no problem", async (...row) => {
+  const [, changes, line] = row;
+  const { stdout, code } = await run(changes, "status", ["-A"]);
+  expect([code, stdout]).toEqual([0, expect.stringContaining(line)]);
+  expect(stdout).toContain("0 of 1 copies here are current");
 });
 
 test("status has the agent and the copies, and no section of keys", async () => {
