@@ -8,7 +8,7 @@ export async function makeKeys(
   connection: Connection,
   { user, count }: { readonly user: string; readonly count: number },
 ): Promise<readonly string[]> {
-  const texts = Array.from({ length: count }, () => randomBytes(24).toString("base64url"));
+  const texts = Array.from({ length: count }, () => randomBytes(24).toString("hex"));
   const arrange = arranging(connection);
   for (let made = 0; made < count; made += 20)
     await Promise.all(

@@ -304,7 +304,7 @@ describe.skipIf(!hasDedicatedClusters)("a rotation of the signing keys", () => {
     expect([...new Set(refused)]).toEqual([]);
     expect(front.hits()).toBeGreaterThan(0);
     expect(Math.max(...mostNext)).toBe(1);
-    expect(printed[0]).toContain(`after ${publishedBeforeMs / 1000} seconds`);
+    expect(printed[0]).toContain(`after ${publishedBeforeMs / 1000} s`);
     expect(printed[1]).toContain("is published already and signs first");
     expect(printed[2]).toContain("already requested");
     process.stderr.write(`${minted} tokens in three rotations, ${front.hits()} cached responses\n`);
