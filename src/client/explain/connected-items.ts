@@ -1,4 +1,5 @@
 import { annotations, ownObjects } from "../../api/names.ts";
+import { keyOf } from "../../api/object.ts";
 import { recordAt, stringMapAt } from "../../api/parse.ts";
 import type { ReportItem } from "../../api/report.ts";
 import { type Resource, resources } from "../../api/resources.ts";
@@ -88,7 +89,7 @@ function copiesItem({ found, missing }: Readable<readonly AgentCopy[]>): ReportI
   if (right !== undefined)
     return plainItem(object, ["unknown", "Forbidden"], `You may not ${rightText(right)}.`);
   const wrong = found.map(agentCopyItem).filter(({ state }) => state === "problem").length;
-  const sources = new Set(found.map(({ source }) => `${source.namespace}/${source.name}`)).size;
+  const sources = new Set(found.map(({ source }) => keyOf(source))).size;
   const counts =
     `SharedSecrets of the central cluster with copies here: ${sources}; ` +
     `copies: ${found.length}`;

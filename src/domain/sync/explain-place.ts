@@ -37,9 +37,9 @@ type UnknownKeys = readonly MetadataKey[];
  */
 export function placeItems(place: SeenPlace): readonly ReportItem[] {
   const { namespace, secret, target } = place;
-  if (namespace === undefined) return [];
   const copy = agentCopyItems(place);
   if (copy.length > 0) return [...unknownKeyItems(place), ...copy];
+  if (namespace === undefined) return [];
   const request = secret === undefined ? undefined : placeholderRequestOf(secret);
   const mode = request === undefined ? "namespace" : "placeholder";
   const found = [

@@ -57,6 +57,19 @@ test.each<[string, SeenPlace, readonly string[], object?]>([
     place({ ...asking, deletionTimestamp: "2026-11-30T00:00:00Z" }),
     ["problem NamespaceTerminating"],
   ],
+  [
+    "cannot be read, and has a copy of an agent",
+    place(undefined, {
+      secret: observedMetadata({
+        namespace: "web-dev",
+        name: "db",
+        annotations: { [annotations.syncError]: "Failed: no" },
+        labels: { [labels.sharedSecretName]: "db", [labels.sharedSecretNamespace]: "team-a" },
+      }),
+      isConnected: true,
+    }),
+    ["problem NotFilled"],
+  ],
   ["has a full quota", place(asking, { fullQuotas: ["objects"] }), ["problem QuotaFull"]],
   ["has a Secret of this name", place(asking, { secret: foreign }), ["info NotManaged"]],
   ["asks", place(asking), ["problem NotShared"]],
