@@ -77,6 +77,11 @@ export const reasons = {
     "bound one.",
   TooLarge:
     "The data is too large for a Secret, or the subjects of an access rule for a RoleBinding.",
+  SourceMissing: "The Secret that data-from names does not exist; copies keep their data.",
+  SourceNotAllowed:
+    "The Secret that data-from names does not name the SharedSecret in data-for; copies are removed.",
+  SourceInvalid: "The Secret that data-from names cannot be a source; copies keep their data.",
+  SourceChangesOften: "The Secret that data-from names changes often, so copies follow it slowly.",
   MissingKey: "spec.key is empty.",
   MissingSubject: "None of spec.user, spec.team and spec.subject is set.",
   UnsupportedSubject: "A key must not act as this user, subject or group.",

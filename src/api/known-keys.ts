@@ -28,6 +28,8 @@ export const knownKeys: Readonly<
       annotations.syncFormat,
       annotations.syncFormatKey,
       annotations.syncFormatFrom,
+      annotations.dataFrom,
+      annotations.dataFromKeys,
     ],
   },
   Namespace: {
@@ -45,7 +47,7 @@ export const knownKeys: Readonly<
       ...[labels.outboxUid, labels.component, labels.cluster],
     ],
     annotations: [
-      ...[annotations.syncKeys, annotations.disableSync],
+      ...[annotations.syncKeys, annotations.disableSync, annotations.dataFor],
       ...[annotations.copyOf, annotations.filled, annotations.syncError],
       ...[annotations.copiedLabels, annotations.copiedAnnotations],
     ],

@@ -132,6 +132,7 @@ export const reportReasons = {
   Arrives: "The Secret has the data of the SharedSecret, or is written with it.",
   Rejected: "The API server rejected the write of the Secret.",
   UnknownSource: "The Secret is a copy of a SharedSecret that the outbox says nothing about.",
+  Followed: "A SharedSecret follows the Secret of this name, so nothing is synced to it.",
   OlderSource: "An older SharedSecret syncs to the same Secret.",
   OtherRequest: "The Secret is a placeholder for another SharedSecret.",
   InvalidPlaceholder: "The Secret is a placeholder that cannot have the data.",

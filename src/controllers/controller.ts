@@ -141,7 +141,7 @@ interface Leader<W extends SyncWorld> {
 function createLeader<W extends SyncWorld>(
   { newMemory, worldOf }: Program<W>,
   { clock, random, metrics, log, yielder }: ControllerDeps,
-  { stores, reconcilers, watches, has, recordWrite, recordDelete }: Informers<W>,
+  { stores, reconcilers, watches, has, recordWrite, recordDelete, recordFollowed }: Informers<W>,
 ): Leader<W> {
   const reconciled = new Set(reconcilers.map(({ queue }) => queue));
   const memory = newMemory();
@@ -152,7 +152,7 @@ function createLeader<W extends SyncWorld>(
     return new WorkQueue({ clock, random, urgencyAtTime, ...counted });
   });
   const known = { stores, memory, queues, clock, yielder, log, watches };
-  return { queues, world: worldOf({ ...known, has, recordWrite, recordDelete }) };
+  return { queues, world: worldOf({ ...known, has, recordWrite, recordDelete, recordFollowed }) };
 }
 
 interface Led<W extends SyncWorld> {
@@ -170,7 +170,11 @@ async function runLoops<W extends SyncWorld>(
   await program.begin?.(world);
   const deps = {
     state: world,
-    sourceData: new SourceData({ client: clientOf("sharedSecret"), digestOf: informers.digestOf }),
+    sourceData: new SourceData({
+      client: clientOf("sharedSecret"),
+      digestOf: informers.digestOf,
+      namespace: world.options.namespace,
+    }),
     forEach: yielder.forEach.bind(yielder),
     recordEvent: events.record.bind(events),
     refresh: informers.refresh,

@@ -1,6 +1,8 @@
-import { keyOf, type ObjectRef } from "../api/object.ts";
+import { type Key, keyOf, type ObjectRef } from "../api/object.ts";
 import type { Source } from "../domain/sync/copy.ts";
 import { candidatesFor, ownerOf, secretAt } from "../domain/sync/observed-target.ts";
+import { newSourcePace, sourceChanged } from "../domain/sync/source-pace.ts";
+import { syncIndexes } from "../domain/sync/sync-objects.ts";
 import type { Priority } from "../kube/queue/work-queue.ts";
 import type { Yielder } from "../runtime/yielder.ts";
 import type { Queues } from "./queues.ts";
@@ -46,6 +48,15 @@ export class Enqueuer<State extends SyncState = SyncState> implements SyncState 
     const isLeaving = metadata.deletionTimestamp !== undefined && !isProgress;
     const delayMs = isProgress ? statusDelayMs.progress : isLeaving ? 0 : statusDelayMs.final;
     this.queues.sharedSecret.addAt(keyOf(metadata), this.clock.now() + delayMs);
+  }
+
+  /** Enqueues a Secret that has changed, if SharedSecrets follow it. */
+  sourceSecret(key: Key): void {
+    if (this.stores.sharedSecrets.countBy(syncIndexes.dataFrom, key) === 0) return;
+    const { sourcePaces } = this.memory;
+    const pace = sourcePaces.get(key) ?? newSourcePace;
+    sourcePaces.set(key, sourceChanged(pace, this.clock.monotonic()));
+    this.queues.source.add(key, "high");
   }
 
   /** Enqueues the status of the SharedSecrets that sync to this target, or have data there. */

@@ -19,6 +19,7 @@ import type {
   WatchedKind,
 } from "./kinds/watched-kind.ts";
 import { type Published, PublishedKinds } from "./published-kinds.ts";
+import { FollowedSources } from "./followed-sources.ts";
 import type { Reconciler } from "./reconciler.ts";
 import type { OwnWrites, SyncStores } from "./sync-state.ts";
 import type { SyncWorld } from "./sync-world.ts";
@@ -96,7 +97,15 @@ export function createInformers<W extends SyncWorld>(
     if (from !== undefined) remote.push(informer);
     return informer.store;
   };
-  const context = { namespace, requireSyncFrom, copyKeys, digestOf, stores: () => stores };
+  const followed = new FollowedSources(digestOf);
+  const context = {
+    namespace,
+    requireSyncFrom,
+    copyKeys,
+    digestOf,
+    followed,
+    stores: () => stores,
+  };
   const stores: W["stores"] = watched.kinds(context, watch);
   const all = kinds.map(({ informer }) => informer);
   const optional = kinds.flatMap(({ isOptional, informer }) => (isOptional ? informer : []));
@@ -126,6 +135,15 @@ export function createInformers<W extends SyncWorld>(
     warnings: () => staleReasons(optional, deps.clock.monotonic()),
     watches: () => watchReadings(all, deps.clock),
     ...ownWrites(kinds, { stores, namespace }),
+    recordFollowed(key, data, pace) {
+      const { sharedSecrets } = stores;
+      const source = sharedSecrets.get(key);
+      const following = source && followed.following(source, data, pace);
+      if (following !== undefined)
+        kinds
+          .find(({ informer }) => informer.store === sharedSecrets)
+          ?.informer.amend(key, following);
+    },
   };
 }
 
@@ -144,7 +162,15 @@ interface WatchedKindInformer<W extends SyncWorld> extends Pick<
 > {
   readonly informer: Pick<
     Informer<unknown>,
-    "resource" | "store" | "watchState" | "synced" | "run" | "observe" | "observeDelete" | "refresh"
+    | "resource"
+    | "store"
+    | "watchState"
+    | "synced"
+    | "run"
+    | "observe"
+    | "observeDelete"
+    | "refresh"
+    | "amend"
   >;
 }
 
@@ -157,7 +183,7 @@ interface OwnNamespace {
 function ownWrites<W extends SyncWorld>(
   kinds: readonly WatchedKindInformer<W>[],
   { stores, namespace }: OwnNamespace,
-): OwnWrites & { readonly refresh: Informers["refresh"] } {
+): Omit<OwnWrites, "recordFollowed"> & { readonly refresh: Informers["refresh"] } {
   return {
     has: ({ resource, ref }) =>
       kinds.some(

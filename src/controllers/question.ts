@@ -6,6 +6,7 @@ import type { FormerGrantee } from "../domain/grants/former-grantee.ts";
 import type { Manager } from "../api/managed-fields.ts";
 import type { Plan, Write } from "../domain/plan/plan.ts";
 import type { DataVariant, Source } from "../domain/sync/copy.ts";
+import type { ReadSourceSecret } from "../domain/sync/source-secret.ts";
 import type { SyncSummary } from "../domain/sync/sync-summary.ts";
 
 /** What a decision requires besides the stores; its answer leads to the next decision. */
@@ -21,6 +22,8 @@ export type Question =
     }
   /** Data that is too large for the stores. */
   | { readonly do: "read-data"; readonly source: Source; readonly variant: DataVariant }
+  /** A Secret that SharedSecrets follow, with its data. */
+  | { readonly do: "read-source"; readonly ref: ObjectRef }
   /** Whether the API server still honours a deleted grant. */
   | {
       readonly do: "review";
@@ -51,6 +54,7 @@ export type Answer =
   | { readonly do: "refresh"; readonly sources: readonly Key[] }
   /** Undefined if the SharedSecret now has other data, or is gone. */
   | { readonly do: "read-data"; readonly data: SecretData | undefined }
+  | { readonly do: "read-source"; readonly source: ReadSourceSecret }
   | { readonly do: "review"; readonly isHonoured: boolean }
   | { readonly do: "count-targets"; readonly summary: SyncSummary }
   /** Undefined without a signing key. */
@@ -109,6 +113,8 @@ export function questionKey(question: Question): string {
       const wanted = question.variant === "own" ? ownDigest : digest;
       return `${question.variant} ${secret.metadata.uid} ${wanted}`;
     }
+    case "read-source":
+      return `read-source ${keyOf(question.ref)}`;
     case "review":
       return `review ${question.ref.uid} ${question.grantee.allowedBy}`;
     case "count-targets": {
@@ -132,6 +138,7 @@ const questions: Readonly<Record<Question["do"], true>> = {
   read: true,
   refresh: true,
   "read-data": true,
+  "read-source": true,
   review: true,
   "count-targets": true,
   sign: true,

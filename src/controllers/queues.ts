@@ -5,6 +5,7 @@ import type { WorkQueue } from "../kube/queue/work-queue.ts";
 export const controllers = {
   sharedSecret: "sharedsecret",
   copy: "copy",
+  source: "datasource",
   key: "ownedaccesskey",
   token: "directclusterendpointtoken",
   grant: "requestergrant",
@@ -29,6 +30,7 @@ export function createQueues<Q>(create: (name: QueueName) => Q): Queues<Q> {
   return {
     sharedSecret: create("sharedSecret"),
     copy: create("copy"),
+    source: create("source"),
     key: create("key"),
     token: create("token"),
     grant: create("grant"),

@@ -16,6 +16,7 @@ import {
   type Question,
   type Request,
 } from "./question.ts";
+import { readSource } from "./read-source.ts";
 import type { SourceData } from "./source-data.ts";
 import type { SyncState } from "./sync-state.ts";
 
@@ -59,6 +60,8 @@ async function answered(question: Question, deps: SendDeps): Promise<Answer> {
       return { do: "refresh", sources: question.sources ?? [] };
     case "read-data":
       return { do: "read-data", data: await sourceData.of(question.source, question.variant) };
+    case "read-source":
+      return { do: "read-source", source: await readSource(question.ref, client) };
     case "count-targets":
       return { do: "count-targets", summary: await countTargets(question.source, state, forEach) };
     case "review":

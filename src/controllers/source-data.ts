@@ -1,17 +1,25 @@
 import { resources } from "../api/resources.ts";
-import { parseSharedSecret, type SecretData } from "../api/shared-secret.ts";
+import {
+  parseSharedSecret,
+  type SecretData,
+  type SharedSecretWithData,
+} from "../api/shared-secret.ts";
 import type { DataVariant, Source } from "../domain/sync/copy.ts";
+import { followedData } from "../domain/sync/source-secret.ts";
 import type { Client } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
 import type { DataDigest } from "../tokens/data-digest.ts";
 import { copiedData } from "../tokens/observed-data.ts";
 import { type Answers, answerTo, type Ask } from "./question.ts";
+import { readSource } from "./read-source.ts";
 
 /** Dependencies of {@link SourceData}. */
 interface SourceDataDeps {
   readonly client: Pick<Client, "get">;
   /** The digest function for the data in the stores. */
   readonly digestOf: DataDigest;
+  /** Latchkey's own namespace. */
+  readonly namespace: string;
 }
 
 /** The data of a source in a variant, if it is in memory. */
@@ -78,7 +86,7 @@ export class SourceData {
     }
     const pending = this.#reading.get(key);
     if (pending !== undefined) return pending;
-    const reading = this.#read(source.secret, { variant, digest }).finally(() =>
+    const reading = this.#read(source, { variant, digest }).finally(() =>
       this.#reading.delete(key),
     );
     this.#reading.set(key, reading);
@@ -86,22 +94,35 @@ export class SourceData {
   }
 
   async #read(
-    secret: Source["secret"],
+    source: Source,
     { variant, digest }: { readonly variant: DataVariant; readonly digest: string },
   ): Promise<SecretData | undefined> {
+    const { uid } = source.secret.metadata;
+    const current = await this.#current(source);
+    if (current === undefined) return undefined;
+    const copied =
+      variant === "own" ? { kind: "data" as const, data: current.data } : copiedData(current);
+    if (copied.kind === "refused") return undefined;
+    const { data } = copied;
+    const found = this.#deps.digestOf(data);
+    // Newer data is cached, too: its watch event follows.
+    this.#remember(dataKey(current.metadata.uid, found), data);
+    return current.metadata.uid === uid && found === digest ? data : undefined;
+  }
+
+  /** The SharedSecret with its data, or with that of the Secret that it follows. */
+  async #current({ secret, followed }: Source): Promise<SharedSecretWithData | undefined> {
+    const { client, namespace } = this.#deps;
+    if (followed !== undefined) {
+      const { namespace: own = "" } = secret.metadata;
+      const read = await readSource({ namespace: own, name: followed.name }, client);
+      // That it is among the oldest was found when its digest was taken.
+      const found = followedData(secret, followed, read, { followers: [], namespace });
+      if (found.kind !== "data") return undefined;
+      return { ...secret, data: found.data, keys: Object.keys(found.data).length };
+    }
     try {
-      const current = parseSharedSecret(
-        await this.#deps.client.get(resources.sharedSecrets, secret.metadata),
-      );
-      const copied =
-        variant === "own" ? { kind: "data" as const, data: current.data } : copiedData(current);
-      if (copied.kind === "refused") return undefined;
-      const { metadata } = current;
-      const { data } = copied;
-      const found = this.#deps.digestOf(data);
-      // Newer data is cached, too: its watch event follows.
-      this.#remember(dataKey(metadata.uid, found), data);
-      return metadata.uid === secret.metadata.uid && found === digest ? data : undefined;
+      return parseSharedSecret(await client.get(resources.sharedSecrets, secret.metadata));
     } catch (error) {
       if (!isKubeError(error, "NotFound")) throw error;
       return undefined;

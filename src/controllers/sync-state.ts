@@ -6,6 +6,8 @@ import type { ListedFailure } from "../domain/object-state.ts";
 import type { FailureHistory } from "../domain/plan/failure-history.ts";
 import type { Repair } from "../domain/plan/repairs.ts";
 import type { ObservedCopy, Source, UnmanagedSecret } from "../domain/sync/copy.ts";
+import type { SourcePace } from "../domain/sync/source-pace.ts";
+import type { FollowedData } from "../domain/sync/source-secret.ts";
 import type { SyncObjects } from "../domain/sync/sync-objects.ts";
 import type { ReadStore } from "../kube/informer/store.ts";
 import type { PassiveClock } from "../runtime/clock.ts";
@@ -34,6 +36,12 @@ export interface OwnWrites {
   readonly recordWrite: (resource: Resource, answer: unknown) => void;
   /** Removes an object with this uid from the stores after an own delete. */
   readonly recordDelete: (resource: Resource, ref: ObjectRef, uid: string) => void;
+  /** Gives a SharedSecret what it has of the Secret that it follows. */
+  readonly recordFollowed: (
+    sharedSecret: Key,
+    followed: FollowedData,
+    pace: { readonly changesOften: boolean },
+  ) => void;
 }
 
 /** The refresh of a SharedSecret. */
@@ -88,6 +96,8 @@ export interface SyncMemory {
   /** The last write to each part of an object, the latest at the end. */
   readonly repairs: Map<string, Repair>;
   readonly refreshes: RefreshMemory;
+  /** How often the Secrets change that SharedSecrets follow. */
+  readonly sourcePaces: Map<Key, SourcePace>;
   /** What an agent reports of the sources in its outbox. */
   readonly sourceReports: Map<Key, ReportedSource>;
   /** The reports that an agent has written, by name. */
@@ -108,6 +118,7 @@ export function newSyncMemory(): SyncMemory {
     failures: createQueues(() => new Map()),
     failedTargets: new Map(),
     repairs: new Map(),
+    sourcePaces: new Map(),
     refreshes: { bySource: new Map(), byTarget: new Map() },
     sourceReports: new Map(),
     writtenReports: new Map(),

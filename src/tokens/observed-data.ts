@@ -5,6 +5,7 @@ import {
   parseSharedSecret,
   type SecretData,
   mostDataKeys,
+  type SharedSecret,
   type SharedSecretWithData,
 } from "../api/shared-secret.ts";
 import type { ObservedOutboxSecret } from "../domain/outbox/outbox-secret.ts";
@@ -16,19 +17,85 @@ import {
   leastData,
   sourceOf,
 } from "../domain/sync/copy.ts";
+import { type DataFrom, dataFromOf } from "../domain/sync/data-from.ts";
+import type { FollowedData } from "../domain/sync/source-secret.ts";
+import type { SyncOptions } from "../domain/sync/sync-options.ts";
 import { isPlaceholder, mostKeysToPickFrom, mostPickedKeys } from "../domain/sync/placeholder.ts";
 import { derivedText, syncFormatOf } from "../domain/sync/sync-format.ts";
 import type { DataDigest } from "./data-digest.ts";
 
-/** Parses a SharedSecret into its cached form, with digests instead of large data. */
+/**
+ * Parses a SharedSecret into its cached form, with digests instead of large data. One that follows
+ * a Secret has no data until {@link followingSource} adds it.
+ */
 export function observedSource(raw: unknown, digestOf: DataDigest): Source {
   const secret = parseSharedSecret(raw);
+  const option = dataFromOf(secret.metadata);
+  if (option.kind !== "from") return sourceWith(secret, digestOf);
+  if (secret.keys === 0) return followingSource(secret, option.from, undefined, digestOf);
+  const source = sourceWith(secret, digestOf);
+  const message =
+    `${annotations.dataFrom}: a SharedSecret has data of its own or of a Secret; ` +
+    "remove the annotation, or spec.data";
+  return {
+    ...source,
+    options: { ...source.options, problem: { reason: "SourceInvalid", message } },
+  };
+}
+
+/** A SharedSecret with what it has of the Secret that it follows; undefined until that is read. */
+export function followingSource(
+  secret: SharedSecret,
+  from: DataFrom,
+  followed: FollowedData | undefined,
+  digestOf: DataDigest,
+): Source {
+  if (followed?.kind === "data") {
+    const { data, type, metadata } = followed;
+    const whole = { ...secret, data, keys: Object.keys(data).length };
+    const version = `${metadata.uid} ${metadata.resourceVersion}`;
+    return {
+      ...sourceWith(whole, digestOf, type),
+      followed: { ...from, state: "data", version },
+    };
+  }
+  const state = followed === undefined ? "unread" : "none";
+  const source = sourceOf({ ...secret, data: {}, keys: 0 }, { digest: "" });
+  return {
+    ...source,
+    options: withoutData(source.options, from, followed),
+    followed: { ...from, state },
+  };
+}
+
+function withoutData(
+  options: SyncOptions,
+  { name }: DataFrom,
+  followed: Exclude<FollowedData, { readonly kind: "data" }> | undefined,
+): SyncOptions {
+  const message =
+    followed?.message ?? `${annotations.dataFrom}: Secret ${JSON.stringify(name)} is read`;
+  if (followed?.kind !== "withdrawn")
+    return {
+      ...options,
+      problem: options.problem ?? { reason: followed?.reason ?? "Progressing", message },
+    };
+  const { problem: _, ...rest } = options;
+  return { ...rest, projects: [], clusters: [], refusal: { reason: "SourceNotAllowed", message } };
+}
+
+function sourceWith(secret: SharedSecretWithData, digestOf: DataDigest, type?: string): Source {
   const copied = copiedData(secret);
   const own = digestOf(secret.data);
   const hasOwnForm = copied.kind === "data" && copied.data !== secret.data;
   const digests = hasOwnForm ? { digest: digestOf(copied.data), ownDigest: own } : { digest: own };
   const values = valueDigests(secret.data, mostKeysToPickFrom, digestOf);
-  return sourceOf(secret, { ...digests, ...(values === undefined ? {} : { values }) }, copied);
+  return sourceOf(
+    secret,
+    { ...digests, ...(values === undefined ? {} : { values }) },
+    copied,
+    type,
+  );
 }
 
 /** Parses a copy or a placeholder into its cached form, with digests instead of its data. */

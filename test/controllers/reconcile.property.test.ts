@@ -84,6 +84,8 @@ function outcomeOf(request: Request, kind: Step["outcome"]): Outcome {
       return { answer: { do: "refresh", sources: request.sources ?? [] } };
     case "read-data":
       return { answer: { do: "read-data", data: isConfirmed ? { password: secret } : undefined } };
+    case "read-source":
+      return { answer: { do: "read-source", source: { kind: "gone" } } };
     case "review":
       return { answer: { do: "review", isHonoured: !isConfirmed } };
     case "count-targets": {

@@ -35,6 +35,7 @@ function lineOf(request: Request): string {
       return `${request.do} ${keyOf(request.ref)}`;
     case "record-event":
     case "read-data":
+    case "read-source":
     case "review":
     case "count-targets":
     case "sign":

@@ -17,10 +17,12 @@ function sourceAs(name: string, word: string): Source {
 }
 
 /** The values are those in the API server, by name. */
+const namespace = "latchkey-system";
+
 function reading(words: Readonly<Record<string, string>>, most?: number) {
   const stored = new Map(Object.entries(words));
   const client = new FakeClient(({ ref }) => shared(ref.name, stored.get(ref.name) ?? ""));
-  return { stored, client, data: new SourceData({ client, digestOf }, most) };
+  return { stored, client, data: new SourceData({ client, digestOf, namespace }, most) };
 }
 
 describe("the data of a large source", () => {
@@ -55,6 +57,7 @@ describe("the data of a large source", () => {
     const data = new SourceData({
       client: new FakeClient(() => refusal("NotFound", { objectName: "db" })),
       digestOf,
+      namespace,
     });
     expect(await data.of(sourceAs("db", "word"), "copied")).toBeUndefined();
   });
@@ -62,7 +65,7 @@ describe("the data of a large source", () => {
   test("is read again after a failure, which all concurrent calls get", async () => {
     let fails = true;
     const client = new FakeClient(() => (fails ? refusal("ServerError") : shared("db", "word")));
-    const data = new SourceData({ client, digestOf });
+    const data = new SourceData({ client, digestOf, namespace });
     const asked = await Promise.allSettled([
       data.of(sourceAs("db", "word"), "copied"),
       data.of(sourceAs("db", "word"), "copied"),

@@ -659,7 +659,7 @@ export class Machine {
       client,
       state: world,
       answerOther,
-      sourceData: new SourceData({ client, digestOf }),
+      sourceData: new SourceData({ client, digestOf, namespace: controllerOptions.namespace }),
       forEach: world.enqueuer.yielder.forEach.bind(world.enqueuer.yielder),
       recordEvent: async () => {},
       refresh: async (resource, ref) =>
@@ -706,6 +706,8 @@ export class Machine {
             listOptions.resource === resource &&
             this.#streams()[kind]?.view.entries.has(nameOf(ref)) === true,
         ),
+      // No world has a SharedSecret that follows a Secret.
+      recordFollowed: () => {},
       recordWrite: (resource, answer) => {
         if (!isRaw(answer)) return;
         kinds.forEach(({ listOptions, isReadOnly }, kind) => {

@@ -107,6 +107,7 @@ export async function fakeWorldOf<W extends SyncWorld>(
     watches: () => informers.watches().map((watch) => ({ ...watch, openedAt: openedAt() })),
     has: informers.has,
     recordWrite: (_, response) => void recorded.push(response),
+    recordFollowed: informers.recordFollowed,
     recordDelete: ({ plural }, ref, uid) => void recorded.push(`no ${plural} ${keyOf(ref)} ${uid}`),
   });
   const { enqueuer } = world;
@@ -115,7 +116,7 @@ export async function fakeWorldOf<W extends SyncWorld>(
   const deps = {
     client,
     state: world,
-    sourceData: new SourceData({ client, digestOf }),
+    sourceData: new SourceData({ client, digestOf, namespace: program.options.namespace }),
     forEach: yielder.forEach.bind(yielder),
     answerOther: program.answersIn?.(world),
     recordEvent: async (event: Event) => {

@@ -121,7 +121,9 @@ function parseUnmanaged(raw: unknown, stores: SyncStores): UnmanagedSecret | und
   if (isObservedWhole(metadata)) return undefined;
   const secret = withUnknownKeys<UnmanagedSecret>({ metadata }, raw);
   const isAtTarget =
-    copiedSource(metadata) !== undefined || candidatesFor(metadata, stores).length > 0;
+    copiedSource(metadata) !== undefined ||
+    candidatesFor(metadata, stores).length > 0 ||
+    stores.sharedSecrets.countBy(syncIndexes.dataFrom, keyOf(metadata)) > 0;
   if (isAtTarget || secret.unknownKeys === undefined) return isAtTarget ? secret : undefined;
   const { namespace = "" } = metadata;
   const count = stores.unmanagedSecrets.countBy(syncIndexes.namespace, namespace);
@@ -148,6 +150,7 @@ export function urgencyOf(key: Key, repairs: Repairs): Priority {
 function enqueueSecret({ key, before, after }: Change<TargetSecret>, enqueuer: Enqueuer): void {
   enqueuer.queues.copy.add(key, urgencyOf(key, enqueuer.memory.repairs));
   enqueuer.statusAt(refOf(key));
+  enqueuer.sourceSecret(key);
   for (const secret of [before, after]) {
     const source = secret && placeholderRequestOf(secret.metadata)?.source;
     const requested = source && enqueuer.stores.sharedSecrets.get(keyOf(source));

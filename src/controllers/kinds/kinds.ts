@@ -15,6 +15,7 @@ import { centralNamespaceKind, outboxKind } from "./outbox.ts";
 import { ownedAccessKeyKind, scopeRoleKind } from "./owned-access-key.ts";
 import { revokedTokensKind } from "./revoked-tokens.ts";
 import { sharedSecretKind } from "./shared-secret.ts";
+import { sourceSecretReconciler } from "./source-secret.ts";
 import { signingKeysKind } from "./signing-keys.ts";
 import type { KindContext, Watch, Watched, WatchedKind } from "./watched-kind.ts";
 
@@ -48,7 +49,10 @@ function watchKinds(context: KindContext<Stores>, watch: Watch<World>): Stores {
 }
 
 /** What the controller of the central cluster watches. */
-export const centralKinds: Watched<World> = { kinds: watchKinds, reconcilers: [] };
+export const centralKinds: Watched<World> = {
+  kinds: watchKinds,
+  reconcilers: [sourceSecretReconciler],
+};
 
 /** A policy that records or protects requesters: it decides which of them are verified. */
 function requesterPolicyKind(resource: Resource, name: string): WatchedKind<Metadata, World> {

@@ -19,10 +19,15 @@ import {
 } from "../../domain/shared-secret/shared-secret.ts";
 import type { Source } from "../../domain/sync/copy.ts";
 import { keepsSource } from "../../domain/sync/leftover.ts";
-import { copiesOf } from "../../domain/sync/observed-target.ts";
+import { dataCopyRef, followedKey } from "../../domain/sync/data-copy.ts";
+import { copiesOf, ownerOf, secretAt } from "../../domain/sync/observed-target.ts";
 import type { SyncSummary } from "../../domain/sync/sync-summary.ts";
+import { syncIndexes } from "../../domain/sync/sync-objects.ts";
 import { isBeingDeleted } from "../../domain/sync/obstacles.ts";
+import { observedSource } from "../../tokens/observed-data.ts";
 import { observeDerived } from "./derived-objects.ts";
+import type { Change } from "../../kube/informer/store.ts";
+import type { CentralEnqueuer } from "../central-enqueuer.ts";
 import { heartbeatAgeMs } from "../cluster-agents.ts";
 import { reportedClusters } from "../cluster-status.ts";
 import { blockedRemovals, holdingClusters } from "../observe-outbox.ts";
@@ -42,15 +47,38 @@ export function sharedSecretKind(context: KindContext): WatchedKind<Source, Worl
   const kind = sourceKind(context);
   return {
     ...kind,
+    parse: (raw) => context.followed.parsed(observedSource(raw, context.digestOf)),
     indexers: { ...kind.indexers, ...outboxSourceIndexers },
     enqueue(change, enqueuer) {
       enqueuer.forgetDeleted("sharedSecret", change.before?.secret, change.after?.secret);
       kind.enqueue(change, enqueuer);
       enqueueOutboxes(change, enqueuer);
+      enqueueFollowed(change, enqueuer);
+    },
+    async enqueueAll(enqueuer) {
+      await kind.enqueueAll?.(enqueuer);
+      const { stores, queues } = enqueuer;
+      for (const key of stores.sharedSecrets.namesIn(syncIndexes.dataFrom))
+        queues.source.add(key, "low");
     },
     countedAs: ({ secret }) => secret,
     reconciler: sharedSecretReconciler,
   };
+}
+
+/** Enqueues the Secret that a SharedSecret follows or followed, and the copy for its readers. */
+function enqueueFollowed(
+  { before, after }: Change<Source>,
+  { queues }: Pick<CentralEnqueuer, "queues">,
+): void {
+  for (const state of [before, after])
+    if (state?.followed !== undefined)
+      queues.copy.add(keyOf(dataCopyRef(state.secret.metadata)), "normal");
+  const [former, current] = [before, after].map((state) => state && followedKey(state));
+  if (current !== undefined && after?.followed?.state === "unread")
+    queues.source.add(current, "high");
+  // Another one may be among the oldest now.
+  if (former !== undefined && former !== current) queues.source.add(former, "low");
 }
 
 const resource = resources.sharedSecrets;
@@ -130,6 +158,7 @@ function decideTermination(source: Source, world: World, answers: Answers): Reco
     prefixes: options.prefixes,
     summary: countLeftovers(source, world),
     failure: failureAt("sharedSecret", keyOf(metadata), world),
+    dataCopy: dataCopyAt(source, world),
   };
   const holding = holdingClusters(source, stores);
   const agents = holding.map((cluster) => ({ heartbeatAgeMs: heartbeatAgeMs(cluster, world) }));
@@ -171,7 +200,19 @@ function observe(source: Source, world: World, answers: Answers): Observed | Ask
     summary,
     ...reportedClusters(source, world),
     failure: failureAt("sharedSecret", keyOf(metadata), world),
+    dataCopy: dataCopyAt(source, world),
   };
+}
+
+/** Whose Secret is at the name of the copy for the readers of a source; undefined if none is. */
+function dataCopyAt(source: Source, { stores }: World): ObservedSharedSecret["dataCopy"] {
+  if (source.followed === undefined) return undefined;
+  const { metadata } = source.secret;
+  const copy = stores.copies.get(keyOf(dataCopyRef(metadata)));
+  const existing = copy ?? secretAt(keyOf(dataCopyRef(metadata)), stores);
+  if (existing === undefined) return undefined;
+  const owner = copy && ownerOf(copy, stores);
+  return owner?.secret.metadata.uid === metadata.uid ? "own" : "foreign";
 }
 
 /**

@@ -70,6 +70,7 @@ const agent = "the agent of the cluster";
 const texts = {
   "source-deleting": (e) => said("Terminating", `${nameOf(ownerOf(e))} is being deleted`),
   "source-invalid": ({ source }) => ofApi(source?.options.problem),
+  "source-not-allowed": ({ source }) => ofApi(source?.options.refusal),
   "cluster-unknown": (e) => ({
     ...said(
       "ClusterUnknown",

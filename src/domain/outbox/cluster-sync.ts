@@ -157,8 +157,8 @@ export function clustersCondition(
     reason: Reason,
     message: string,
   ): ConditionUpdate => ({ type: "ClustersSynced", status, reason, message });
-  if (options.problem !== undefined)
-    return condition("False", options.problem.reason, options.problem.message);
+  const problem = options.problem ?? options.refusal;
+  if (problem !== undefined) return condition("False", problem.reason, problem.message);
   const message = `${counts.synced} of ${counts.named} connected clusters are synced`;
   const why = `${message}, first: cluster ${quoted(first?.name ?? "")}: ${first?.message ?? ""}`;
   if (first?.reason === leftoverReason) return condition("False", leftoverReason, why);

@@ -15,6 +15,7 @@ export interface ConnectedCluster {
 type ClusterObstacle =
   | "source-deleting"
   | "source-invalid"
+  | "source-not-allowed"
   | "no-project-named"
   | "cluster-not-named"
   | "projects-not-let-in";
@@ -33,7 +34,7 @@ export function namesCluster({ options }: Source, cluster: string): boolean {
 /** What a connected cluster is offered of a source: the first obstacle, or the projects. */
 export function offerTo(source: Source, cluster: ConnectedCluster): Offer {
   const obstacle = sourceObstacle(source);
-  if (obstacle === "source-deleting" || obstacle === "source-invalid") return withheld(obstacle);
+  if (obstacle !== undefined && obstacle !== "not-offered") return withheld(obstacle);
   if (!namesCluster(source, cluster.name)) return withheld("cluster-not-named");
   if (obstacle === "not-offered") return withheld("no-project-named");
   const projects = commonProjects(source.options.projects, cluster.projects);

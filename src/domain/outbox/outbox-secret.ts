@@ -138,8 +138,14 @@ export function sourceOfOutbox({ annotations: given }: Annotated): ObjectRef | u
 /** The annotations of a Secret of an outbox, without the time. */
 function offeredAnnotations({ source, projects }: OfferedSource): Readonly<Record<string, string>> {
   const { metadata } = source.secret;
+  const { secretType, format } = source.options;
+  // An agent does not know the type of the Secret that the source follows.
+  const isTypeFollowed = source.followed !== undefined && format === undefined;
+  const given: Annotated["annotations"] = isTypeFollowed
+    ? { [annotations.syncSecretType]: secretType }
+    : {};
   const options = passedOptions.flatMap((key) => {
-    const value = metadata.annotations[key];
+    const value = metadata.annotations[key] ?? given[key];
     return value === undefined ? [] : [[key, value] as const];
   });
   return {

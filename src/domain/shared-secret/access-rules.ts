@@ -12,6 +12,8 @@ import { quoted, reportObject } from "../report-object.ts";
 export interface Permission {
   readonly verbs: readonly string[];
   readonly status: boolean;
+  /** Whether they include the copy with the data of the Secret that the SharedSecret follows. */
+  readonly data?: true;
 }
 
 /** One access rule in terms of RBAC. */

@@ -7,6 +7,7 @@ import type { Wire } from "../../api/wire.ts";
 import { distinct, type Grant, grantableVerbs, type Permission } from "./access-rules.ts";
 import { isSame } from "../plan/merge-patch.ts";
 import { hashName } from "../hash-name.ts";
+import { dataCopyRef } from "../sync/data-copy.ts";
 
 /** A wanted Role and RoleBinding of a SharedSecret; both have the same name. */
 export interface DerivedRole {
@@ -42,6 +43,7 @@ export function derivedName(
     secret.uid,
     permission.verbs.join(","),
     permission.status ? "status" : "",
+    ...(permission.data === true ? ["data"] : []),
   ]);
   return `${readablePrefix(secret)}${hash}`;
 }
@@ -56,10 +58,21 @@ export function mayBeDerived(secret: { readonly name: string }, name: string): b
   return name.startsWith(prefix) && name.length === prefix.length + 16;
 }
 
-/** The Roles for the grants, one per permission, sorted by name. */
-export function derivedRoles(secret: Metadata, grants: readonly Grant[]): readonly DerivedRole[] {
+/**
+ * The Roles for the grants, one per permission, sorted by name. With `hasDataCopy`, who may get the
+ * SharedSecret may also get the copy beside it.
+ */
+export function derivedRoles(
+  secret: Metadata,
+  grants: readonly Grant[],
+  hasDataCopy = false,
+): readonly DerivedRole[] {
   const byName = new Map<string, Grant[]>();
-  for (const grant of grants) {
+  for (const written of grants) {
+    const reads = hasDataCopy && written.permission.verbs.includes("get");
+    const grant = reads
+      ? { ...written, permission: { ...written.permission, data: true as const } }
+      : written;
     const name = derivedName(secret, grant.permission);
     const same = byName.get(name);
     if (same === undefined) byName.set(name, [grant]);
@@ -87,7 +100,7 @@ export function roleManifest(secret: Metadata, role: DerivedRole): Manifest {
     apiVersion: apiVersionOf(resources.roles),
     kind: resources.roles.kind,
     metadata: derivedMetadata(secret, role),
-    rules: [ruleFor(secret.name, role.permission)],
+    rules: rulesFor(secret, role.permission),
   } satisfies Wire<"Role">;
 }
 
@@ -120,10 +133,25 @@ function ownerOf({ name, uid }: Metadata): OwnerReference {
   return { apiVersion, kind: resources.sharedSecrets.kind, name, uid, controller: true };
 }
 
-function ruleFor(name: string, { verbs, status }: Permission): ResourceRule {
+function rulesFor(
+  secret: { readonly name: string; readonly uid: string },
+  { verbs, status, data }: Permission,
+): readonly ResourceRule[] {
   const plural = resources.sharedSecrets.plural;
   const covered = status ? [plural, `${plural}/status`] : [plural];
-  return { apiGroups: [group], resources: covered, resourceNames: [name], verbs: [...verbs] };
+  const rule = {
+    apiGroups: [group],
+    resources: covered,
+    resourceNames: [secret.name],
+    verbs: [...verbs],
+  };
+  if (data !== true) return [rule];
+  const { group: apiGroup, plural: secrets } = resources.secrets;
+  const copy = [dataCopyRef(secret).name];
+  return [
+    rule,
+    { apiGroups: [apiGroup], resources: [secrets], resourceNames: copy, verbs: ["get"] },
+  ];
 }
 
 /** Whether the rules of a Role match its name, which shows that it was not edited. */
@@ -131,11 +159,15 @@ export function isAsWritten(
   secret: { readonly name: string; readonly uid: string },
   role: ObservedRole,
 ): boolean {
-  const [rule] = role.rules;
+  const [rule, data] = role.rules;
   if (rule === undefined) return false;
-  const permission = { verbs: rule.verbs, status: rule.resources.length > 1 };
-  const written = { ...ruleFor(secret.name, permission), nonResourceURLs: [] };
-  return isSame(role.rules, [written]) && derivedName(secret, permission) === role.metadata.name;
+  const permission = {
+    verbs: rule.verbs,
+    status: rule.resources.length > 1,
+    ...(data === undefined ? {} : { data: true as const }),
+  };
+  const written = rulesFor(secret, permission).map((one) => ({ ...one, nonResourceURLs: [] }));
+  return isSame(role.rules, written) && derivedName(secret, permission) === role.metadata.name;
 }
 
 /** Whether a derived object has Latchkey's labels, annotations and owner reference. */
@@ -189,7 +221,11 @@ export function isDerivedName(
   return (
     mayBeDerived(secret, name) &&
     [true, false].some((status) =>
-      verbSets.some((verbs) => derivedName(secret, { verbs, status }) === name),
+      verbSets.some(
+        (verbs) =>
+          derivedName(secret, { verbs, status }) === name ||
+          (verbs.includes("get") && derivedName(secret, { verbs, status, data: true }) === name),
+      ),
     )
   );
 }

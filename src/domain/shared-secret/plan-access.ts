@@ -24,9 +24,12 @@ export function planAccess(
   observed: ObservedAccess,
   after: SharedSecret | undefined,
   prefixes: Prefixes,
+  hasDataCopy = false,
 ): readonly AccessChange[] {
   const isLive = after !== undefined && after.metadata.deletionTimestamp === undefined;
-  const wanted = isLive ? derivedRoles(after.metadata, accessOf(after, prefixes).grants) : [];
+  const wanted = isLive
+    ? derivedRoles(after.metadata, accessOf(after, prefixes).grants, hasDataCopy)
+    : [];
   const steps = isLive
     ? accessSteps({ ...observed, secret: after.metadata }, wanted)
     : revokeSteps(observed);

@@ -7,7 +7,9 @@ import type { ReportedFailure } from "../plan/failure-history.ts";
 import { withheldText } from "../sync/copy-metadata.ts";
 import { clustersCondition, type ClusterSummary } from "../outbox/cluster-sync.ts";
 import { meantKey, unknownKeySentence } from "../unknown-key.ts";
-import type { Source } from "../sync/copy.ts";
+import type { Followed, Source } from "../sync/copy.ts";
+import { dataCopyRef } from "../sync/data-copy.ts";
+import { mostSourceChanges } from "../sync/source-pace.ts";
 import { leftoverReason } from "../sync/leftover.ts";
 import { emptyProjectsSentence, type SyncSummary } from "../sync/sync-summary.ts";
 import type { DerivedRole } from "./derived-role.ts";
@@ -22,6 +24,8 @@ export interface StatusInput {
   readonly emptyRules: readonly string[];
   /** Names of derived objects that exist and are not managed by Latchkey. */
   readonly nameConflicts: readonly string[];
+  /** The Secret at the name of the copy for its readers: of this source, or of somebody else. */
+  readonly dataCopy?: "own" | "foreign" | undefined;
   readonly summary: SyncSummary;
   /** What the connected clusters have; absent if the SharedSecret names none. */
   readonly clusters?: ClusterSummary | undefined;
@@ -29,6 +33,11 @@ export interface StatusInput {
   readonly refreshed?: string;
   /** The reported failure of writes of Roles and RoleBindings. */
   readonly failure?: ReportedFailure | undefined;
+}
+
+/** What is wrong with a source: its options, its data, or the Secret that it follows. */
+function problemOf({ options }: Source): Problem | undefined {
+  return options.problem ?? options.refusal;
 }
 
 interface Problem {
@@ -42,7 +51,7 @@ interface Problem {
  */
 export function sharedSecretConditions(input: StatusInput): readonly ConditionUpdate[] {
   const access = accessProblem(input);
-  const sync = input.source.options.problem;
+  const sync = problemOf(input.source);
   const problems = [access, sync].filter((problem) => problem !== undefined);
   const { source, clusters } = input;
   const elsewhere = clusters === undefined ? undefined : clustersCondition(source, clusters);
@@ -54,11 +63,16 @@ export function sharedSecretConditions(input: StatusInput): readonly ConditionUp
   ];
 }
 
-function accessProblem({ ruleProblems, nameConflicts, failure }: StatusInput): Problem | undefined {
-  const conflicts = nameConflicts.map(
-    (name) =>
-      `Role or RoleBinding ${JSON.stringify(name)} already exists and is not managed by ` +
-      "Latchkey; delete it",
+function accessProblem(input: StatusInput): Problem | undefined {
+  const { source, ruleProblems, nameConflicts, dataCopy, failure } = input;
+  const taken = [
+    ...nameConflicts.map((name) => `Role or RoleBinding ${JSON.stringify(name)}`),
+    ...(dataCopy === "foreign"
+      ? [`Secret ${JSON.stringify(dataCopyRef(source.secret.metadata).name)}`]
+      : []),
+  ];
+  const conflicts = taken.map(
+    (what) => `${what} already exists and is not managed by Latchkey; delete it`,
   );
   const failed = failure === undefined ? undefined : writeProblem(failure);
   const reason =
@@ -124,6 +138,8 @@ function syncCondition(
     return condition("False", options.problem.reason, options.problem.message);
   if (summary.unremoved > 0)
     return condition("False", leftoverReason, syncSentence(source, summary));
+  if (options.refusal !== undefined)
+    return condition("False", options.refusal.reason, options.refusal.message);
   if (options.projects.length === 0) return { type: "Synced", ...notRequested(source) };
   if (options.paused)
     return condition(
@@ -146,7 +162,16 @@ function syncCondition(
       isContested ? contestedReason : "Failed",
       syncSentence(source, summary),
     );
+  if (source.followed?.changesOften === true)
+    return condition("False", "SourceChangesOften", changesOftenSentence(source.followed));
   return condition("True", "Synced", syncSentence(source, summary));
+}
+
+function changesOftenSentence({ name }: Followed): string {
+  return (
+    `Secret ${JSON.stringify(name)} changes more than ${mostSourceChanges.count} times in a minute, ` +
+    "so copies follow it slowly, with the latest value"
+  );
 }
 
 /** That a source names no project, and why its other labels and annotations do not help. */

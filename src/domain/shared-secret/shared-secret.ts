@@ -34,6 +34,8 @@ interface ObservedSource {
   readonly prefixes: Prefixes;
   /** The reported failure of writes for this object. */
   readonly failure?: ReportedFailure | undefined;
+  /** The Secret at the name of the copy for its readers: of this source, or of somebody else. */
+  readonly dataCopy?: "own" | "foreign" | undefined;
 }
 
 /** The observed state for a reconcile of a SharedSecret. */
@@ -148,8 +150,9 @@ export function granteesOf(observed: ObservedSource): readonly FormerGrantee[] {
   );
 }
 
-function wantedRoles({ source, prefixes }: ObservedSource): readonly DerivedRole[] {
-  return derivedRoles(source.secret.metadata, accessOf(source.secret, prefixes).grants);
+function wantedRoles({ source, prefixes, dataCopy }: ObservedSource): readonly DerivedRole[] {
+  const { grants } = accessOf(source.secret, prefixes);
+  return derivedRoles(source.secret.metadata, grants, dataCopy === "own");
 }
 
 /**
@@ -164,6 +167,8 @@ function planActive(observed: ObservedSharedSecret, now: number): Plan {
   const { source, access, summary } = observed;
   const found = statusInputOf(observed);
   const steps = accessSteps({ ...access, secret: source.secret.metadata }, found.wanted);
+  // What is said of it would be about data that is not read yet.
+  if (source.followed?.state === "unread") return { ...nothingToDo, steps };
   const waiting = summary.pending > 0 && !source.options.paused;
   const since = observed.waitingSince ?? now;
   if (waiting && !isProgressDue(since, now))
@@ -181,9 +186,10 @@ function statusInputOf({
   clusters,
   refreshed,
   failure,
+  dataCopy,
 }: ObservedSharedSecret): StatusInput {
   const { grants, problems, emptyRules } = accessOf(source.secret, prefixes);
-  const wanted = derivedRoles(source.secret.metadata, grants);
+  const wanted = derivedRoles(source.secret.metadata, grants, dataCopy === "own");
   const nameConflicts = wanted.map(({ name }) => name).filter((name) => access.unmanaged.has(name));
   return {
     source,
@@ -191,6 +197,7 @@ function statusInputOf({
     ruleProblems: problems,
     emptyRules,
     nameConflicts,
+    dataCopy,
     summary,
     clusters,
     failure,

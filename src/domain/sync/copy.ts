@@ -6,6 +6,7 @@ import { SecretText } from "../../api/secret-text.ts";
 import type { SecretData, SharedSecret, SharedSecretWithData } from "../../api/shared-secret.ts";
 import type { Wire } from "../../api/wire.ts";
 import { allowedMetadata, hasCopyMetadata, withCopyMetadata, without } from "./copy-metadata.ts";
+import type { DataFrom } from "./data-from.ts";
 import { filledValue } from "./placeholder.ts";
 import { type SyncOptions, syncOptionsOf } from "./sync-options.ts";
 
@@ -31,6 +32,21 @@ export interface Source {
    */
   readonly data?: SecretData;
   readonly options: SyncOptions;
+  /** Where the data comes from; absent if it is that of the SharedSecret. */
+  readonly followed?: Followed;
+}
+
+/** The Secret that a SharedSecret follows. */
+export interface Followed extends DataFrom {
+  /**
+   * Whether there is data of it: `unread` until it is read, so that nothing is decided; `none` if
+   * there is none, as `problem` or `refusal` of the options says.
+   */
+  readonly state: "unread" | "data" | "none";
+  /** The version of the Secret that the data is of. */
+  readonly version?: string;
+  /** Whether it changes so often that the data is not always the current one. */
+  readonly changesOften?: true;
 }
 
 /** Maximum characters of cached keys and values, and the overhead of a key. */
@@ -55,6 +71,7 @@ export function sourceOf(
   { data: own, keys, ...secret }: SharedSecretWithData,
   digests: SourceDigests,
   copied: CopiedData = { kind: "data", data: own },
+  type?: string,
 ): Source {
   const { metadata } = secret;
   const size = dataSize(own);
@@ -62,12 +79,12 @@ export function sourceOf(
   if (copied.kind === "refused")
     return {
       ...base,
-      options: syncOptionsOf({ metadata, data: own, underivable: copied.why }),
+      options: syncOptionsOf({ metadata, data: own, underivable: copied.why, type }),
     };
   const { data } = copied;
   const count = data === own ? keys : Object.keys(data).length;
   const isCached = dataSize(data) + count * cacheLimit.perKey <= cacheLimit.most;
-  const options = syncOptionsOf({ metadata, data });
+  const options = syncOptionsOf({ metadata, data, type });
   return { ...base, ...(isCached ? { data } : {}), options };
 }
 

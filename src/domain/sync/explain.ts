@@ -156,6 +156,9 @@ function obstacleKinds(
 function invalidKind({ options }: Source): InvalidSource {
   if (options.problem?.reason === "TooLarge") return "too-large";
   if (options.problem?.reason === "InvalidKey") return "invalid-key";
+  if (options.problem?.reason === "SourceMissing") return "source-missing";
+  if (options.problem?.reason === "SourceInvalid") return "source-unusable";
+  if (options.problem?.reason === "Progressing") return "source-unread";
   const isOfType = options.problem?.message.startsWith(`${annotations.syncSecretType}: `) === true;
   return isOfType && isRefusedType(options.secretType) ? "refused-type" : "invalid-option";
 }

@@ -19,6 +19,7 @@ import {
   type Target,
   targetIn,
 } from "./obstacles.ts";
+import { dataCopyRef, dataCopySource, keepsDataCopy } from "./data-copy.ts";
 import { asksFor, type PlaceholderRequest, placeholderRequestOf } from "./placeholder.ts";
 import { syncIndexes, type SyncObjects, withChanges } from "./sync-objects.ts";
 import { fitsAny } from "./sync-options.ts";
@@ -48,6 +49,8 @@ export interface ObservedTarget {
   readonly allowCopyKeys?: string | undefined;
   /** What the existing Secret asks for, if it is a placeholder. */
   readonly request?: ObservedRequest | undefined;
+  /** A SharedSecret that follows the Secret, whether or not it exists. */
+  readonly follower?: ObjectRef | undefined;
 }
 
 /** The request of the existing Secret at a target, and what stands against it. */
@@ -135,17 +138,30 @@ export function emptyProjectsOf(source: Source, objects: SyncObjects): readonly 
   });
 }
 
-/** The sources that sync to the Secret `target` unless it is a placeholder, the oldest first. */
+/**
+ * The sources that sync to the Secret `target` unless it is a placeholder, the oldest first; before
+ * them the one whose readers have it.
+ */
 export function candidatesFor(
   target: ObjectRef,
   { namespaces, sharedSecrets }: SyncObjects,
 ): readonly Source[] {
   const namespace = namespaces.get(target.namespace ?? "");
-  if (namespace === undefined || !acceptsCopies(namespace)) return [];
-  return sharedSecrets
+  if (namespace === undefined) return [];
+  const readers = sharedSecrets
+    .by(syncIndexes.dataCopy, keyOf(target))
+    .flatMap((source) => dataCopySource(source) ?? []);
+  if (!acceptsCopies(namespace)) return readers;
+  const synced = sharedSecrets
     .by(syncIndexes.secretName, target.name)
     .filter((source) => isEligible(source) && isPermitted(source, namespace))
     .sort((one, other) => byAge(one.secret, other.secret));
+  return readers.length === 0 ? synced : [...readers, ...synced];
+}
+
+/** Whether a Secret is the copy for the readers of this source. */
+function isDataCopyOf({ secret }: Source, target: ObjectRef): boolean {
+  return keyOf(dataCopyRef(secret.metadata)) === keyOf(target);
 }
 
 /** The existing Secret at a target. */
@@ -172,7 +188,11 @@ export function observeTarget(target: ObjectRef, objects: SyncObjects): Observed
   const request = copy === undefined ? undefined : requestAt(copy, namespace, objects);
   const mode = request === undefined ? "namespace" : "placeholder";
   const ownerIsNotPermitted =
-    owner !== undefined && namespace !== undefined && isNotPermitted(owner, namespace, mode);
+    owner !== undefined &&
+    (isDataCopyOf(owner, target)
+      ? !keepsDataCopy(owner)
+      : namespace !== undefined && isNotPermitted(owner, namespace, mode));
+  const [follower] = objects.sharedSecrets.by(syncIndexes.dataFrom, key);
   return {
     candidates:
       request === undefined
@@ -186,6 +206,7 @@ export function observeTarget(target: ObjectRef, objects: SyncObjects): Observed
     unknownSource: owner === undefined ? unknownSourceOf(copy ?? unmanaged, objects) : undefined,
     isTerminating: namespace === undefined || namespace.deletionTimestamp !== undefined,
     allowCopyKeys: namespace?.annotations[annotations.allowCopyKeys],
+    follower: follower?.secret.metadata,
   };
 }
 

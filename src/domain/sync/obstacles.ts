@@ -51,7 +51,11 @@ export function readNamespace(
 export type SyncMode = "namespace" | "placeholder";
 
 /** Why a source is synced to no namespace. */
-export type SourceObstacle = "source-deleting" | "source-invalid" | "not-offered";
+export type SourceObstacle =
+  | "source-deleting"
+  | "source-invalid"
+  | "source-not-allowed"
+  | "not-offered";
 
 /** Why a namespace receives no copy of a source. */
 export type NamespaceObstacle =
@@ -67,6 +71,7 @@ export type NamespaceObstacle =
 export function sourceObstacle({ secret, options }: Source): SourceObstacle | undefined {
   if (secret.metadata.deletionTimestamp !== undefined) return "source-deleting";
   if (options.problem !== undefined) return "source-invalid";
+  if (options.refusal !== undefined) return "source-not-allowed";
   return options.projects.length > 0 ? undefined : "not-offered";
 }
 

@@ -34,7 +34,7 @@ interface Texts {
 }
 
 const { copyOf, disableSync, sync, syncError, syncFrom } = annotations;
-const { syncSecretName, syncSecretType, syncToProjects } = annotations;
+const { syncSecretName, syncSecretType, syncToProjects, dataFor, dataFrom } = annotations;
 
 /** How each case is reported. */
 export const outcomeTexts: Readonly<Record<OutcomeKind, Texts>> = {
@@ -75,6 +75,17 @@ export const outcomeTexts: Readonly<Record<OutcomeKind, Texts>> = {
       object: winnerObject(e),
       field: "metadata.creationTimestamp",
       message: `Set the annotation ${syncSecretName} on one of them.`,
+    }),
+  },
+  followed: {
+    reason: conflictReasons.followed,
+    fact: (e) =>
+      `${nameOf(winnerObject(e))} follows ${secretName(e)}, so nothing is synced to this name`,
+    cause: (e) => ({
+      object: winnerObject(e),
+      field: annotationField(dataFrom),
+      value: e.target.name,
+      message: `Set the annotation ${syncSecretName} to another name.`,
     }),
   },
   "unknown-source": {
@@ -139,6 +150,18 @@ export const outcomeTexts: Readonly<Record<OutcomeKind, Texts>> = {
     fact: (e) => `annotation ${syncToProjects} of ${sourceName(e)} names no project`,
     cause: (e) => onSource(e, syncToProjects, `Set it to ${projectName(e)}.`),
   },
+  "source-not-allowed": {
+    reason: "SourceNotAllowed",
+    fact: ({ source }) => source?.options.refusal?.message ?? "",
+    cause: (e) => ({
+      object: followedObject(e),
+      field: annotationField(dataFor),
+      message: `Add ${quoted(e.sourceRef.name)} to the list.`,
+    }),
+  },
+  "source-missing": invalid("SourceMissing", "Create the Secret, or remove the annotation."),
+  "source-unusable": invalid("SourceInvalid", "Follow the message."),
+  "source-unread": invalid("Progressing", "Wait until the controller has read the Secret."),
   "invalid-option": invalid("InvalidSyncOption", "Correct the annotation."),
   "refused-type": invalid(
     "InvalidSyncOption",
@@ -197,6 +220,12 @@ export const outcomeTexts: Readonly<Record<OutcomeKind, Texts>> = {
     cause: (e) => onNamespace(e, syncFrom, `Add ${sourceNamespace(e)} to the list.`),
   },
 };
+
+/** The Secret that a source follows. */
+function followedObject({ source, sourceRef }: OutcomeFacts): ReportObject {
+  const { namespace = "" } = sourceRef;
+  return reportObject(resources.secrets.kind, { namespace, name: source?.followed?.name ?? "" });
+}
 
 type ObjectOf = (e: OutcomeFacts) => ReportObject;
 

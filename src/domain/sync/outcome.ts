@@ -15,6 +15,7 @@ export type OutcomeKind =
   | "contested"
   | "unremoved"
   | "older-source"
+  | "followed"
   | "unknown-source"
   | "other-request"
   | "unfillable"
@@ -30,7 +31,14 @@ export type OutcomeKind =
   | NamespaceObstacle;
 
 /** What is invalid about a source. */
-export type InvalidSource = "invalid-option" | "refused-type" | "invalid-key" | "too-large";
+export type InvalidSource =
+  | "invalid-option"
+  | "refused-type"
+  | "invalid-key"
+  | "too-large"
+  | "source-missing"
+  | "source-unusable"
+  | "source-unread";
 
 /** Where the API server's last rejection of a write was found. */
 export interface SeenFailure extends ReasonAndMessage {
@@ -147,6 +155,7 @@ export function targetOutcome<F extends ReasonAndMessage>(
 export const conflictReasons = {
   notManaged: "NotManaged",
   olderSource: "OlderSource",
+  followed: "Followed",
   unknownSource: "UnknownSource",
   otherRequest: "OtherRequest",
   invalidPlaceholder: "InvalidPlaceholder",

@@ -108,7 +108,9 @@ function unansweredState(
     owner.secret.metadata.deletionTimestamp !== undefined
   )
     return { kind: "to-empty", ...removal };
-  return { kind: "source-invalid", copy, sourceRef, why: problem.message };
+  return owner.followed !== undefined && owner.followed.state !== "data"
+    ? { kind: "source-unavailable", sourceRef }
+    : { kind: "source-invalid", copy, sourceRef, why: problem.message };
 }
 
 /** Whether a placeholder has the data of another source than it asks for. */

@@ -90,7 +90,8 @@ export const mostPickedKeys = pickedBounds.items;
  */
 export const mostKeysToPickFrom = 256;
 
-function pickedKeysOf(
+/** Parses `sync-keys` or `data-from-keys`: `<key>` or `<new key>=<key>`. */
+export function pickedKeysOf(
   text: string | undefined,
 ): { readonly keys: PickedKeys } | { readonly why: string } {
   if (text === undefined) return { keys: undefined };

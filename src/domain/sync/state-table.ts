@@ -27,6 +27,8 @@ interface Facts {
   /** The annotation `disable-sync` is on the first of the candidates, or on the existing Secret. */
   paused: { readonly by: "source" | "copy" };
   conflict: { readonly source: Source };
+  /** A SharedSecret follows the Secret at the target, which is there or not: nothing is synced. */
+  followed: { readonly source: Source; readonly follower: ObjectRef };
   missing: { readonly source: Source };
   /**
    * A copy by its annotation, without the label; its data is compared once the label is restored.
@@ -38,6 +40,8 @@ interface Facts {
    * The annotations of the source are invalid: the copy is kept, with the reason in an annotation.
    */
   "source-invalid": ToAnnotate & { readonly sourceRef: ObjectRef };
+  /** The Secret that the source follows has no data for it: the copy is kept as it is. */
+  "source-unavailable": { readonly sourceRef: ObjectRef };
   /** The source exists, but the sync is no longer permitted. */
   withdrawn: ToRemove & { readonly sourceRef: ObjectRef };
   /** The source is not in the cache; confirmed with the API server before the copy is deleted. */
@@ -71,6 +75,8 @@ export type StateOutcome =
   /** Latchkey does not manage the Secret of this name. */
   | { readonly kind: "not-managed" }
   | { readonly kind: "older-source"; readonly other: ObjectRef }
+  /** Another SharedSecret follows the Secret of this name. */
+  | { readonly kind: "followed"; readonly other: ObjectRef }
   /** The Secret is a copy of a source that is not known. */
   | { readonly kind: "unknown-source"; readonly other: ObjectRef }
   /** The Secret is a placeholder that cannot have the data. */
@@ -107,6 +113,10 @@ const states: { readonly [K in Kind]: Row<K> } = {
     effect: "leave",
   },
   conflict: { outcome: notManaged, effect: "leave" },
+  followed: {
+    outcome: ({ follower }) => ({ kind: "followed", other: follower }),
+    effect: "leave",
+  },
   missing: { outcome: arrives, effect: "create", steps: createSteps },
   unlabelled: { outcome: arrives, effect: "replace", steps: relabelSteps },
   differs: { outcome: arrives, effect: "replace", steps: replaceSteps, rejected: rejectionSteps },
@@ -121,6 +131,10 @@ const states: { readonly [K in Kind]: Row<K> } = {
     outcome: ({ sourceRef }) => ({ kind: "older-source", other: sourceRef }),
     effect: "leave",
     steps: syncErrorSteps,
+  },
+  "source-unavailable": {
+    outcome: ({ sourceRef }) => ({ kind: "older-source", other: sourceRef }),
+    effect: "leave",
   },
   withdrawn: { outcome: arrives, effect: "remove", steps: removalSteps },
   orphaned: { outcome: arrives, effect: "remove", steps: removalSteps },
@@ -181,5 +195,8 @@ export function writtenSource(state: TargetState): Source | undefined {
 
 /** Which data of {@link writtenSource} is written: that of its copies, or its own. */
 export function dataVariant(state: TargetState): DataVariant {
-  return state.kind === "differs" && isPlaceholder(state.copy.metadata) ? "own" : "copied";
+  const source = writtenSource(state);
+  const isOwn = source?.followed !== undefined && source.digest === source.ownDigest;
+  const isFilled = state.kind === "differs" && isPlaceholder(state.copy.metadata);
+  return isOwn || isFilled ? "own" : "copied";
 }

@@ -65,8 +65,8 @@ const forms = {
 const bounds = { items: 64, bytes: 4096 };
 
 /** The type of copies with this form, unless `sync-secret-type` sets another. */
-export function typeOf(format: SyncFormat | undefined): string {
-  return format === undefined ? "Opaque" : forms[format.kind].type;
+export function typeOf(format: SyncFormat | undefined): string | undefined {
+  return format === undefined ? undefined : forms[format.kind].type;
 }
 
 /** Whether a text can be a name in the derived text. */

@@ -7,6 +7,7 @@ import {
   type UnmanagedSecret,
   type TargetSecret,
 } from "./copy.ts";
+import { dataCopyRef, followedKey } from "./data-copy.ts";
 import { projectOf } from "./obstacles.ts";
 import { placeholderRequestOf } from "./placeholder.ts";
 
@@ -48,6 +49,8 @@ export const syncIndexes = {
   source: "source",
   project: "project",
   request: "request",
+  dataFrom: "data-from",
+  dataCopy: "data-copy",
 } as const;
 
 /** The index values of each kind of {@link SyncObjects}. */
@@ -56,6 +59,9 @@ export const syncIndexers = {
     [syncIndexes.uid]: ({ secret }: Source) => [secret.metadata.uid],
     [syncIndexes.namespace]: ({ secret }: Source) => [secret.metadata.namespace ?? ""],
     [syncIndexes.secretName]: ({ options }: Source) => [options.secretName],
+    [syncIndexes.dataFrom]: (source: Source) => indexedBy(followedKey(source)),
+    [syncIndexes.dataCopy]: (source: Source) =>
+      source.followed === undefined ? [] : [keyOf(dataCopyRef(source.secret.metadata))],
   },
   namespaces: {
     [syncIndexes.project]: (namespace: Metadata) => indexedBy(projectOf(namespace)),

@@ -4,6 +4,7 @@ import type { Annotated, Metadata } from "../../api/object.ts";
 import { quoted } from "../report-object.ts";
 import { mostDataKeys, type SecretData } from "../../api/shared-secret.ts";
 import { type CopyMetadata, copyMetadataOf } from "./copy-metadata.ts";
+import { dataFromOf, isSecretName } from "./data-from.ts";
 import { clusterList, syncList } from "./option-items.ts";
 import { type SyncFormat, syncFormatOf, typeOf } from "./sync-format.ts";
 
@@ -25,12 +26,19 @@ export interface SyncOptions {
   /** How the data of the copies is derived; absent if they have the data itself. */
   readonly format?: SyncFormat;
   /** Why no copy can be written; existing copies are kept. */
-  readonly problem?: { readonly reason: Reason; readonly message: string };
+  readonly problem?: SourceProblem;
+  /** Why copies may not stay: `projects` and `clusters` are then empty. */
+  readonly refusal?: SourceProblem;
+}
+
+/** What is wrong with a source. */
+export interface SourceProblem {
+  readonly reason: Reason;
+  readonly message: string;
 }
 
 const refusedTypes = ["kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token"];
-const dnsName = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-const longestName = 253;
+const longestKey = 253;
 
 /** Maximum bytes of all values of a Secret together (Kubernetes, core/v1 MaxSecretSize). */
 export const largestSecret = 1024 * 1024;
@@ -43,10 +51,13 @@ export function syncOptionsOf({
   metadata,
   data,
   underivable,
+  type,
 }: {
   readonly metadata: Metadata;
   readonly data: SecretData;
   readonly underivable?: string;
+  /** Of the Secret that the data comes from. */
+  readonly type?: string | undefined;
 }): SyncOptions {
   const given = metadata.annotations;
   const list = syncList(given[annotations.syncToProjects]);
@@ -54,13 +65,14 @@ export function syncOptionsOf({
   const clusters = clusterList(given[annotations.syncToClusters]);
   const copyMetadata = copyMetadataOf(given);
   const format = syncFormatOf(given);
+  const dataFrom = dataFromOf(metadata);
   const options = {
     projects,
     ...(list.kind === "refused" && { projectsAreUnreadable: true as const }),
     clusters: clusters.kind === "entries" ? clusters.entries : [],
     ...(clusters.kind === "refused" && { clustersAreUnreadable: true as const }),
     secretName: given[annotations.syncSecretName] ?? metadata.name,
-    secretType: given[annotations.syncSecretType] ?? typeOf(formatIn(format)),
+    secretType: given[annotations.syncSecretType] ?? typeOf(formatIn(format)) ?? type ?? "Opaque",
     paused: isPaused(metadata),
     ...(copyMetadata.kind === "metadata" &&
       copyMetadata.metadata !== undefined && { copyMetadata: copyMetadata.metadata }),
@@ -72,7 +84,7 @@ export function syncOptionsOf({
       : clusters.kind === "refused"
         ? `${annotations.syncToClusters}: ${clusters.why}`
         : (optionProblem(options, given[annotations.disableSync]) ??
-          [copyMetadata, format].find((option) => option.kind === "refused")?.why);
+          [copyMetadata, format, dataFrom].find((option) => option.kind === "refused")?.why);
   if (wrong !== undefined)
     return { ...options, problem: { reason: "InvalidSyncOption", message: wrong } };
   const unfit: SyncOptions["problem"] =
@@ -114,7 +126,7 @@ function optionProblem(
   options: Omit<SyncOptions, "problem">,
   disableSync: string | undefined,
 ): string | undefined {
-  if (options.secretName.length > longestName || !dnsName.test(options.secretName))
+  if (!isSecretName(options.secretName))
     return (
       `${annotations.syncSecretName}: ${quoted(options.secretName)} is not a valid Secret ` +
       'name; must be a lowercase RFC 1123 subdomain, such as "db-password"'
@@ -151,7 +163,7 @@ function dataProblem(data: SecretData): SyncOptions["problem"] {
         "split it into several SharedSecrets",
     };
   const badKey = Object.keys(data).find(
-    (key) => key.length > longestName || key === "." || key.startsWith(".."),
+    (key) => key.length > longestKey || key === "." || key.startsWith(".."),
   );
   if (badKey !== undefined)
     return {

@@ -122,6 +122,7 @@ function verdictOf(source: Source, report: TargetReport): Verdict {
       return { ...outcome.failure, kind: "failed" };
     case "not-managed":
     case "older-source":
+    case "followed":
     case "unknown-source":
     case "other-request":
     case "unfillable": {

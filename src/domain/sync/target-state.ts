@@ -76,13 +76,25 @@ function copyState(observed: ObservedTarget): TargetState {
   const source = sourceFor(candidate, observed.allowCopyKeys);
   // A typo in the older source must not hand its targets to a newer one.
   if (isKeptByOlder(observed, source)) return unwanted(observed);
-  const state = wanted(observed, source);
+  const state = followedState(observed, source) ?? wanted(observed, source);
   if (!hasWithdrawnData(observed)) return state;
   // A pause stops writes, but it keeps no data without permission, and nor does a missing label.
   if (state.kind === "paused" || state.kind === "unlabelled") return unwanted(observed);
   return state.kind === "differs" || state.kind === "to-recreate"
     ? { ...state, hasWithdrawnData: true }
     : state;
+}
+
+/**
+ * The state of a name that a SharedSecret follows: a Secret that Latchkey does not manage, or none,
+ * is nobody's target, because a copy would take the place of the source.
+ */
+function followedState(observed: ObservedTarget, source: Source): TargetState | undefined {
+  const { follower, copy } = observed;
+  const existing = existingAt(observed);
+  const isManaged =
+    copy !== undefined || (existing !== undefined && copiedSource(existing.metadata) !== undefined);
+  return follower === undefined || isManaged ? undefined : { kind: "followed", source, follower };
 }
 
 /**
@@ -159,6 +171,9 @@ function unwanted(observed: ObservedTarget): TargetState {
   if (owner === undefined) return { kind: "orphaned", ...removal };
   if (owner.options.problem === undefined || notPermitted || isBeingDeleted(owner))
     return { kind: "withdrawn", ...removal };
+  // Nothing is written before the Secret that the source follows has data for it.
+  if (owner.followed !== undefined && owner.followed.state !== "data")
+    return { kind: "source-unavailable", sourceRef };
   if (copy === undefined)
     return {
       kind: "unlabelled",

@@ -51,6 +51,15 @@ export class InformerStore<T> implements InformerState<StoreEntry<T>> {
     this.#options.onChange({ key, before, after: entry?.value });
   }
 
+  /** Replaces the value of an object that is stored. */
+  amend(key: Key, value: T): void {
+    const entry = this.#objects.entry(key);
+    if (entry === undefined) return;
+    const { value: before } = entry;
+    this.#objects.set(key, { ...entry, value });
+    this.#options.onChange({ key, before, after: value });
+  }
+
   selects(raw: unknown): boolean {
     return selects(this.#options.listOptions, raw);
   }

@@ -155,6 +155,11 @@ export class Informer<T> {
     await this.#store.refresh(key, () => this.#deps.listWatch.get(listOptions, refOf(key)));
   }
 
+  /** Replaces what is stored of an object by what another object says about it. */
+  amend(key: Key, value: T): void {
+    this.#store.amend(key, value);
+  }
+
   /** Sends the request of a phase. */
   async #perform(phase: InformerPhase, signal: AbortSignal): Promise<InformerEvent> {
     const sentAt = this.#deps.clock.monotonic();

@@ -1,0 +1,124 @@
+import { byAge, type Key, keyOf, refOf } from "../../api/object.ts";
+import { resources } from "../../api/resources.ts";
+import { nothingToDo, type Plan } from "../../domain/plan/plan.ts";
+import type { Source } from "../../domain/sync/copy.ts";
+import { secretAt } from "../../domain/sync/observed-target.ts";
+import {
+  changesOften,
+  newSourcePace,
+  nextReading,
+  type SourcePace,
+  sourceRead,
+} from "../../domain/sync/source-pace.ts";
+import {
+  followedData,
+  hasNoSources,
+  type ReadSourceSecret,
+  unreadableData,
+} from "../../domain/sync/source-secret.ts";
+import { syncIndexes } from "../../domain/sync/sync-objects.ts";
+import {
+  type Answers,
+  answerTo,
+  askFor,
+  type Question,
+  type ReconcileDecision,
+} from "../question.ts";
+import type { Reconciler } from "../reconciler.ts";
+import type { World } from "../world.ts";
+
+/**
+ * Reads a Secret that SharedSecrets follow, and gives each of them what it has of it. The watch of
+ * such a Secret has its metadata alone; the data is judged on the object that it is read from.
+ */
+export const sourceSecretReconciler: Reconciler<World> = {
+  queue: "source",
+  workers: ({ workers }) => workers,
+  decide(key, world, answers) {
+    const followers = followersOf(key, world);
+    const { sourcePaces } = world.memory;
+    if (followers.length === 0) {
+      sourcePaces.delete(key);
+      return nothingToDo;
+    }
+    const pace = sourcePaces.get(key) ?? newSourcePace;
+    const at = instantOf(nextReading(pace), world);
+    const isDue = at <= world.clock.now() || followers.some(isUnread);
+    if (!isDue) return { steps: [], result: { kind: "requeue-at", at } };
+    const read = readSecret(key, world, answers);
+    if ("questions" in read) return read;
+    const next = sourceRead(pace, world.clock.monotonic());
+    sourcePaces.set(key, next);
+    for (const follower of followers) record(follower, { read, followers, pace: next }, world);
+    return resultOf(next, world);
+  },
+  reported(key, failure, world) {
+    if (failure === undefined) return;
+    const message = `cannot be read: ${failure.message}`;
+    for (const follower of followersOf(key, world))
+      if (isUnread(follower)) recordUnreadable(follower, message, world);
+  },
+};
+
+/** The SharedSecrets that follow a Secret, the oldest first. */
+function followersOf(key: Key, { stores }: World): readonly Source[] {
+  return stores.sharedSecrets
+    .by(syncIndexes.dataFrom, key)
+    .toSorted((one, other) => byAge(one.secret, other.secret));
+}
+
+function isUnread({ followed }: Source): boolean {
+  return followed?.state === "unread";
+}
+
+/** The Secret of this key, read after the watch has its metadata, so that no change is missed. */
+function readSecret(
+  key: Key,
+  { stores, options }: World,
+  answers: Answers,
+): ReadSourceSecret | Extract<ReconcileDecision, { readonly questions: readonly Question[] }> {
+  const ref = refOf(key);
+  if (hasNoSources(ref.namespace ?? "", options.namespace)) return { kind: "gone" };
+  const refresh = { do: "refresh", resource: resources.secrets, ref } as const;
+  const isWatched = secretAt(key, stores) !== undefined;
+  const unasked = isWatched ? undefined : askFor([refresh], answers);
+  if (unasked !== undefined) return unasked;
+  const read = { do: "read-source", ref } as const;
+  return answerTo(read, answers)?.source ?? { questions: [read] };
+}
+
+interface Read {
+  readonly read: ReadSourceSecret;
+  readonly followers: readonly Source[];
+  readonly pace: SourcePace;
+}
+
+function record(
+  { secret, followed }: Source,
+  { read, followers, pace }: Read,
+  { options, recordFollowed }: World,
+): void {
+  if (followed === undefined) return;
+  const context = {
+    followers: followers.map((follower) => follower.secret),
+    namespace: options.namespace,
+  };
+  const data = followedData(secret, followed, read, context);
+  recordFollowed(keyOf(secret.metadata), data, { changesOften: changesOften(pace) });
+}
+
+function recordUnreadable({ secret, followed }: Source, why: string, world: World): void {
+  if (followed === undefined) return;
+  const data = unreadableData(secret, followed, why);
+  world.recordFollowed(keyOf(secret.metadata), data, { changesOften: false });
+}
+
+function resultOf(pace: SourcePace, world: World): Plan {
+  if (!changesOften(pace)) return nothingToDo;
+  return { steps: [], result: { kind: "requeue-at", at: instantOf(nextReading(pace), world) } };
+}
+
+/** A monotonic time, in milliseconds since the epoch. */
+function instantOf(monotonicMs: number, { clock }: World): number {
+  return clock.now() + monotonicMs - clock.monotonic();
+}
