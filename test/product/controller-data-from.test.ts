@@ -166,7 +166,10 @@ const rows: readonly Row[] = [
 
 describe.concurrent("a SharedSecret follows a Secret:", () => {
   it.each(rows)("$what", async ({ secret: given, changed = {}, options, ...row }) => {
-    const { has = (data) => ({ ...data }), secret = given } = { secret: given, ...row };
+    const { has = (data: Readonly<Record<string, string>>) => ({ ...data }), secret = given } = {
+      secret: given,
+      ...row,
+    };
     const namespace = await makeNamespace();
     const [name, dataFor] = [unique("source"), unique("shared")];
     const following = await follow({ namespace, secret: name, name: dataFor }, options);
