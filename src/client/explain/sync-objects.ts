@@ -144,7 +144,7 @@ class SyncReader {
     return { found, missing: [...listed.missing, ...single.missing, ...missing] };
   }
 
-  /** SharedSecrets with the data of the Secrets that they follow, as far as the user may read it. */
+  /** SharedSecrets with the data of the Secrets that they follow, if the user may read it. */
   async #followed(raw: readonly unknown[]): Promise<Readable<readonly Source[]>> {
     const sources = raw.map((object) => observedSource(object, this.#digestOf));
     const deps = { cluster: this.#cluster, digestOf: this.#digestOf };

@@ -1,5 +1,5 @@
 import { keyOf, type ObjectRef } from "../../api/object.ts";
-import { parseMetadata, parseLatchkeyMetadata } from "../../api/parse.ts";
+import { parseMetadata, recordAt, stringAt, stringMapAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import { parseSecret } from "../../api/secret.ts";
 import { parseSharedSecret, type SecretData, type SharedSecret } from "../../api/shared-secret.ts";
@@ -20,9 +20,10 @@ import { type Readable, readObject, rightText } from "../missing-right.ts";
 const resource = resources.secrets;
 
 /** The Secret of a namespace that a SharedSecret follows; undefined if it has data of its own. */
-export function followedBy(raw: unknown): (ObjectRef & DataFrom) | undefined {
-  const { namespace = "", annotations } = parseLatchkeyMetadata(raw);
-  const option = dataFromOf({ annotations });
+function followedBy(raw: unknown): (ObjectRef & DataFrom) | undefined {
+  const metadata = recordAt(raw, "metadata");
+  const option = dataFromOf({ annotations: stringMapAt(metadata, "annotations") });
+  const namespace = stringAt(metadata, "namespace") ?? "";
   return option.kind === "from" ? { namespace, ...option.from } : undefined;
 }
 

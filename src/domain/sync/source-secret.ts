@@ -36,7 +36,7 @@ export type FollowedData =
   | { readonly kind: "withdrawn"; readonly message: string };
 
 /** What else decides whether a Secret is a source. */
-export interface FollowedContext {
+interface FollowedContext {
   /** All SharedSecrets that name the Secret. */
   readonly followers: readonly SharedSecret[];
   /** Latchkey's own namespace. */
