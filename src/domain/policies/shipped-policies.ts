@@ -25,7 +25,7 @@ export const shippedPolicies = {
     "0.1.0": "7cc3e25ef1debff4417872eee9f751e0885c8c2d5633c870b88edad25ccbb291",
   },
   "latchkey-own-rbac": {
-    "0.1.0": "134ca9910b304673347d2bebc5964198b6c2786ec10127007914217c442545e9",
+    "0.1.0": "64ee09c1396980547942d2335df85196b8a6023066296ab374bbbed93398ca21",
   },
   "latchkey-own-secrets": {
     "0.1.0": "4126182b60769ad42a04419ca48b9d6b97561df348b4ef174979bb107dd3fb40",
