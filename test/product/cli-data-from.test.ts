@@ -65,7 +65,7 @@ describe.skipIf(inject("cli") === undefined)(
     it("get and run give a reader the picked keys, and nothing of the Secret itself", async () => {
       const got = await cli(["get", shared.name, "-o", "json"], { user: "bob" });
       expect(JSON.parse(got.stdout)).toEqual({ PASSWORD: password });
-      const program = ["run", shared.name, "--", "printenv", "PASSWORD"];
+      const program = ["run", shared.name, "--only=PASSWORD", "--", "printenv", "PASSWORD"];
       expect(await cli(program, { user: "bob" })).toMatchObject({ stdout: `${password}\n` });
       const path = secretPath(namespace, "supplied");
       expect(await as({ user: "bob", groups: ["devs"] }).get(path)).toMatchObject({ code: 403 });

@@ -1,8 +1,9 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
+import { dataCopyRef } from "../../src/domain/sync/data-copy.ts";
 import { canary, expectNoTrouble } from "./controller-oracle.ts";
 import { becomes, becomesGone } from "../support/becomes.ts";
-import { api, makeNamespace, unique } from "../support/policy-request.ts";
+import { api, as, makeNamespace, unique } from "../support/policy-request.ts";
 import {
   base64,
   becomesReady,
@@ -351,5 +352,133 @@ describe.concurrent("a name that a SharedSecret follows", () => {
     await becomesTroubled(late.source, "SourceInvalid", "is managed by Latchkey");
     await api.merge(copy, { data: dataOf("edited") });
     await becomesCurrent({ source: other, copy }, dataOf("second"));
+  });
+});
+
+describe.concurrent("who reads a SharedSecret that follows a Secret", () => {
+  const reader = { user: "rita", groups: ["system:authenticated"] };
+  const spec = { access: [{ name: "readers", verbs: ["get"], users: [reader.user] }] };
+  const dataCopyOf = ({ source }: Pick<Following, "source">) => {
+    const { namespace, uid } = source;
+    return secretPath(namespace, dataCopyRef({ namespace, uid }).name);
+  };
+
+  async function makeRead(others: Readonly<Record<string, string>> = {}) {
+    const namespace = await makeNamespace();
+    const [name, dataFor] = [unique("source"), unique("shared")];
+    await makeSource(namespace, name, { data: opaque, dataFor });
+    const following = await follow({ namespace, secret: name, name: dataFor }, others, spec);
+    const copy = dataCopyOf(following);
+    return { ...following, namespace, dataCopy: copy };
+  }
+
+  it("reads the picked keys from the copy beside it, and not the Secret", async () => {
+    const { source, secret, dataCopy, copy } = await makeRead({
+      ...renamed,
+      [annotations.syncFormat]: "json",
+    });
+    const { password = "" } = opaque;
+    await becomes("the copy for readers", () => as(reader).get(dataCopy), {
+      code: 200,
+      type: "Opaque",
+      data: { secret: password },
+    });
+    expect(await as(reader).get(secret)).toMatchObject({ code: 403 });
+    await becomesCopy({ source, copy }, { data: { "data.json": expect.any(String) } });
+    expect(await view(source)).toMatchObject({ sync: { desired: 1 }, access: { roles: 1 } });
+
+    await api.merge(dataCopy, { data: { secret: base64(`${canary}edited`) } });
+    await becomes("the repair", () => api.find(dataCopy), { data: { secret: password } });
+    await api.delete(dataCopy);
+    await becomes("the repair", () => as(reader).get(dataCopy), {
+      code: 200,
+      data: { secret: password },
+    });
+
+    await api.merge(source.path, { spec: { access: [] } });
+    await becomesGone(dataCopy);
+    await becomes("the right to end", () => as(reader).get(dataCopy), { code: 403 });
+  });
+
+  it("loses the copy with the consent of the Secret, and keeps it while the Secret is missing", async () => {
+    const { source, secret, dataCopy } = await makeRead();
+    await becomes("the copy for readers", () => as(reader).get(dataCopy), { code: 200 });
+    await api.delete(secret);
+    await becomesTroubled(source, "SourceMissing", "does not exist");
+    expect(await as(reader).get(dataCopy)).toMatchObject({ code: 200, data: opaque });
+    const [, namespace = "", name = ""] = /namespaces\/([^/]+)\/secrets\/(.+)$/.exec(secret) ?? [];
+    await makeSource(namespace, name, { data: opaque });
+    await becomesGone(dataCopy);
+  });
+
+  it("has no right to a foreign Secret of that name, which is a conflict", async () => {
+    const namespace = await makeNamespace();
+    const [name, dataFor] = [unique("source"), unique("shared")];
+    const following = await follow({ namespace, secret: name, name: dataFor }, {}, spec);
+    await becomesTroubled(following.source, "SourceMissing", "does not exist");
+    const dataCopy = dataCopyOf(following);
+    const foreign = dataCopyRef({ namespace, uid: following.source.uid }).name;
+    await api.create(secretsIn(namespace), { metadata: { name: foreign }, data: dataOf("bait") });
+    await makeSource(namespace, name, { data: opaque, dataFor });
+    await becomes("the conflict", () => view(following.source), {
+      conditions: {
+        AccessApplied: {
+          status: "False",
+          reason: "NameConflict",
+          message: expect.stringContaining(`Secret "${foreign}" already exists`),
+        },
+      },
+    });
+    expect(await as(reader).get(dataCopy)).toMatchObject({ code: 403 });
+    expect(await api.get(dataCopy)).toMatchObject({ data: dataOf("bait") });
+    await api.delete(dataCopy);
+    await becomes("the copy for readers", () => as(reader).get(dataCopy), {
+      code: 200,
+      data: opaque,
+    });
+  });
+
+  it("leaves the Secret as it is when the SharedSecret is deleted", async () => {
+    const { source, secret, dataCopy, copy } = await makeRead();
+    await becomes("the copy for readers", () => as(reader).get(dataCopy), { code: 200 });
+    const before = await stateOf(secret);
+    await api.delete(source.path);
+    for (const path of [source.path, copy, dataCopy]) await becomesGone(path);
+    expect(await stateOf(secret)).toEqual(before);
+  });
+
+  it("has nothing of spec.data after data-from is taken out", async () => {
+    const { source, dataCopy, copy } = await makeRead();
+    await becomes("the copy for readers", () => as(reader).get(dataCopy), { code: 200 });
+    await api.merge(source.path, {
+      metadata: { annotations: { [annotations.dataFrom]: null } },
+      spec: { data: dataOf("own") },
+    });
+    await becomesCopy({ source, copy }, { data: dataOf("own") });
+    await becomesGone(dataCopy);
+  });
+});
+
+describe("a Secret that changes often", () => {
+  it("is followed slowly, with its latest value, and that is said", async () => {
+    const namespace = await makeNamespace();
+    const [name, dataFor] = [unique("source"), unique("shared")];
+    await makeSource(namespace, name, { data: opaque, dataFor });
+    const following = await follow({ namespace, secret: name, name: dataFor });
+    await becomesCopy(following, { data: opaque });
+    const versions = new Set<unknown>();
+    for (let change = 0; change < 40; change += 1) {
+      await api.merge(following.secret, { data: { password: base64(`${canary}${change}`) } });
+      versions.add((await api.get(following.copy)).metadata.resourceVersion);
+    }
+    const last = { ...opaque, password: base64(`${canary}39`) };
+    await becomesCopy(following, { data: last });
+    expect(versions.size).toBeLessThan(30);
+    await becomes("that it is said", () => view(following.source), {
+      conditions: {
+        Ready: { status: "True" },
+        Synced: { status: "False", reason: "SourceChangesOften" },
+      },
+    });
   });
 });
