@@ -81,7 +81,7 @@ export const reasons = {
   SourceNotAllowed:
     "The Secret that data-from names does not name the SharedSecret in data-for; copies are removed.",
   SourceInvalid: "The Secret that data-from names cannot be a source; copies keep their data.",
-  SourceChangesOften: "The Secret that data-from names changes often, so copies follow it slowly.",
+  SourceChangesOften: "The Secret that data-from names changes often, and copies follow slowly.",
   MissingKey: "spec.key is empty.",
   MissingSubject: "None of spec.user, spec.team and spec.subject is set.",
   UnsupportedSubject: "A key must not act as this user, subject or group.",

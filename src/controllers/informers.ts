@@ -19,7 +19,7 @@ import type {
   WatchedKind,
 } from "./kinds/watched-kind.ts";
 import { type Published, PublishedKinds } from "./published-kinds.ts";
-import { FollowedSources } from "./followed-sources.ts";
+import { following } from "./followed-sources.ts";
 import type { Reconciler } from "./reconciler.ts";
 import type { OwnWrites, SyncStores } from "./sync-state.ts";
 import type { SyncWorld } from "./sync-world.ts";
@@ -97,15 +97,7 @@ export function createInformers<W extends SyncWorld>(
     if (from !== undefined) remote.push(informer);
     return informer.store;
   };
-  const followed = new FollowedSources(digestOf);
-  const context = {
-    namespace,
-    requireSyncFrom,
-    copyKeys,
-    digestOf,
-    followed,
-    stores: () => stores,
-  };
+  const context = { namespace, requireSyncFrom, copyKeys, digestOf, stores: () => stores };
   const stores: W["stores"] = watched.kinds(context, watch);
   const all = kinds.map(({ informer }) => informer);
   const optional = kinds.flatMap(({ isOptional, informer }) => (isOptional ? informer : []));
@@ -138,11 +130,9 @@ export function createInformers<W extends SyncWorld>(
     recordFollowed(key, data, pace) {
       const { sharedSecrets } = stores;
       const source = sharedSecrets.get(key);
-      const following = source && followed.following(source, data, pace);
-      if (following !== undefined)
-        kinds
-          .find(({ informer }) => informer.store === sharedSecrets)
-          ?.informer.amend(key, following);
+      const next = source && following(source, { data, ...pace }, digestOf);
+      if (next !== undefined)
+        kinds.find(({ informer }) => informer.store === sharedSecrets)?.informer.amend(key, next);
     },
   };
 }

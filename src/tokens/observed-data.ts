@@ -74,7 +74,7 @@ function withoutData(
   followed: Exclude<FollowedData, { readonly kind: "data" }> | undefined,
 ): SyncOptions {
   const message =
-    followed?.message ?? `${annotations.dataFrom}: Secret ${JSON.stringify(name)} is read`;
+    followed?.message ?? `${annotations.dataFrom}: Secret ${JSON.stringify(name)} is not read yet`;
   if (followed?.kind !== "withdrawn")
     return {
       ...options,

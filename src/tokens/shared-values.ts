@@ -1,4 +1,5 @@
 import { recordAt, stringAt } from "../api/parse.ts";
+import type { SecretData } from "../api/shared-secret.ts";
 import { SecretText } from "../api/secret-text.ts";
 
 /** Decoded values by data key, in the order of the keys. */
@@ -6,7 +7,18 @@ export type PlainValues = ReadonlyMap<string, Buffer>;
 
 /** Decodes the data of a SharedSecret for the user who asked for it. */
 export function plainValues(raw: unknown): PlainValues {
-  const data = recordAt(recordAt(raw, "spec"), "data");
+  return decoded(recordAt(recordAt(raw, "spec"), "data"));
+}
+
+/** Decodes data that was read for the user who asked for it. */
+export function valuesOf(data: SecretData): PlainValues {
+  const texts = Object.entries(data).map(
+    ([key, value]) => [key, SecretText.reveal(value)] as const,
+  );
+  return decoded(Object.fromEntries(texts));
+}
+
+function decoded(data: Readonly<Record<string, unknown>>): PlainValues {
   return new Map(
     Object.keys(data)
       .toSorted()

@@ -4,6 +4,7 @@ import { platforms } from "../../release/image/pins.ts";
 import { findOrBuildControlPlane } from "../support/binaries.ts";
 import { bundle, clientBundle } from "../support/bundle.ts";
 import type { BuildDeps } from "../support/cached-build.ts";
+import { certManagerModule } from "../support/cert-manager.ts";
 import { rendererModule } from "../support/chart-renderer.ts";
 import { compiledClient } from "../support/compiled-client.ts";
 import { controlPlaneModule, minors, nodeModule } from "../support/control-plane-module.ts";
@@ -112,6 +113,7 @@ export const preparations: readonly Preparation[] = [
   go(toolsModule, "test/support/tools.ts"),
   go(helm3Module, "test/support/helm3.ts"),
   go(kindConfigModule, "test/support/kind-config.ts"),
+  go(certManagerModule, "test/support/cert-manager.ts"),
   debian(["prometheus"], "test/verify/alerts.test.ts", "test/verify/prometheus.ts"),
   debian(["bubblewrap"], "test/verify/image-sandbox.ts"),
   ...platforms.map(image),

@@ -166,12 +166,7 @@ function watchedBy<W extends SyncWorld>(
   const kinds: (ViewedKind<W> & Arrival & { readonly store: unknown })[] = [];
   const reconcilers = new Map(watched.reconcilers.map((each) => [each.queue, each]));
   const stores: W["stores"] = watched.kinds(
-    {
-      ...controllerOptions,
-      digestOf,
-      followed: { parsed: (source) => source },
-      stores: () => stores,
-    },
+    { ...controllerOptions, digestOf, stores: () => stores },
     (kind, from) => {
       if (kind.mayBeUnserved === true) return storeOfPolicy(kind.parse);
       const [at, { storeOf, kind: viewed }] = [kinds.length, viewedKind(kind)];

@@ -91,23 +91,27 @@ export interface PlannedAccess extends AccessChange {
 export interface ChangedSecret {
   readonly before: SharedSecret | undefined;
   readonly after: SharedSecret;
+  /** Whether its readers have a copy with the data of the Secret that it follows. */
+  readonly hasDataCopy: boolean;
 }
 
 /** What the controller does to the Roles and RoleBindings of a SharedSecret. */
 export function plannedAccess(
-  { before, after }: ChangedSecret,
+  { before, after, hasDataCopy }: ChangedSecret,
   live: LiveRoles,
   prefixes: Prefixes,
 ): readonly PlannedAccess[] {
   const observed =
-    live === undefined ? assumedAccess(before, prefixes) : liveAccess(after.metadata, live);
-  const wanted = derivedRoles(after.metadata, accessOf(after, prefixes).grants);
+    live === undefined
+      ? assumedAccess(before, prefixes, hasDataCopy)
+      : liveAccess(after.metadata, live);
+  const wanted = derivedRoles(after.metadata, accessOf(after, prefixes).grants, hasDataCopy);
   const verbsOf = (name: string): readonly string[] =>
     wanted.find((role) => role.name === name)?.permission.verbs ??
     observed.roles.find(({ metadata }) => metadata.name === name)?.rules[0]?.verbs ??
     [];
   const { namespace = "", name } = after.metadata;
-  return planAccess(observed, after, prefixes).map((change) => ({
+  return planAccess(observed, after, prefixes, hasDataCopy).map((change) => ({
     ...change,
     sharedSecret: { namespace, name },
     verbs: verbsOf(change.name),
@@ -129,9 +133,15 @@ function liveAccess(secret: Metadata, { roles, bindings }: NonNullable<LiveRoles
 }
 
 /** What the controller wrote for a SharedSecret. */
-function assumedAccess(before: SharedSecret | undefined, prefixes: Prefixes): ObservedAccess {
+function assumedAccess(
+  before: SharedSecret | undefined,
+  prefixes: Prefixes,
+  hasDataCopy: boolean,
+): ObservedAccess {
   const written =
-    before === undefined ? [] : derivedRoles(before.metadata, accessOf(before, prefixes).grants);
+    before === undefined
+      ? []
+      : derivedRoles(before.metadata, accessOf(before, prefixes).grants, hasDataCopy);
   const stored = ({ metadata, ...rest }: Manifest) => ({
     ...rest,
     metadata: { ...metadata, uid: "", resourceVersion: "", creationTimestamp: "" },

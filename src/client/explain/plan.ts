@@ -6,13 +6,16 @@ import { timestamp } from "../../domain/plan/conditions.ts";
 import { explainAccess } from "../../domain/shared-secret/access-rules.ts";
 import type { Source } from "../../domain/sync/copy.ts";
 import { emptyProjectsOf } from "../../domain/sync/observed-target.ts";
-import { objectsAfter, planChanges } from "../../domain/sync/plan-change.ts";
+import { dataCopyRef, dataCopySource, keepsDataCopy } from "../../domain/sync/data-copy.ts";
+import { syncIndexes, type SyncObjects } from "../../domain/sync/sync-objects.ts";
+import { type ObjectChange, objectsAfter, planChanges } from "../../domain/sync/plan-change.ts";
 import { emptyProjectItems, sourceItem } from "../../domain/sync/sync-report.ts";
 import { UsageError } from "../../runtime/config-values.ts";
 import { createDataDigest } from "../../tokens/data-digest.ts";
 import type { Action, Cli, ConnectedCli, Flags } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { exitCodes } from "../failure.ts";
+import { followed } from "../secrets/followed.ts";
 import { type AppliedManifest, dryRunApply } from "./plan-apply.ts";
 import { type ManifestText, parseManifests, readManifestFiles } from "./plan-manifests.ts";
 import {
@@ -78,7 +81,11 @@ async function currentPlan(flags: Flags<"plan">, cluster: Cluster): Promise<Plan
   const known = knownSync(live);
   const secrets = live.snapshot.sharedSecrets
     .filter(({ secret }) => namespace === undefined || secret.metadata.namespace === namespace)
-    .map((source) => ({ source, change: { before: source.secret, after: source.secret } }));
+    .map((source) => {
+      const { secret } = source;
+      const hasDataCopy = keepsCopy(source, known.objects);
+      return { source, change: { before: secret, after: secret, hasDataCopy } };
+    });
   const items = copyItems(planNow(namespace, known), known, { retries: false });
   const access = await accessItems(
     secrets.map(({ change }) => ({ ...change, isNew: false })),
@@ -102,19 +109,27 @@ async function filePlan(
   const applied = await dryRunApply(manifests, flags, { cluster, now });
   const { requireSyncFrom, copyKeys } = flags;
   const terms = { digestOf: createDataDigest(), requireSyncFrom, copyKeys };
-  const changes = applied.map((manifest) => changeOf(manifest, terms));
+  const planned = new Map(
+    applied.flatMap(({ kind, ref, object }) => (kind === "Secret" ? [[keyOf(ref), object]] : [])),
+  );
+  const following = { cluster, digestOf: terms.digestOf, planned };
+  const written = await withFollowed(
+    applied.map((manifest) => changeOf(manifest, terms)),
+    following,
+  );
   const live = await readSyncObjects(cluster, {
     ...terms,
     secrets: {},
-    planned: plannedObjects(changes),
+    planned: plannedObjects(written),
     namespaces: namespacesOf(applied, cluster.choice.namespace),
   });
   const known = knownSync(live);
+  const changes = [...written, ...(await followersOf(written, known.objects, following))];
   const items = copyItems(planChanges(changes, known.objects), known, { retries: true });
-  const access = await accessItems(changedSecrets(applied, known), flags, cluster);
+  const after = objectsAfter(changes, known.objects);
+  const access = await accessItems(changedSecrets(applied, known, after), flags, cluster);
   const before = live.snapshot.sharedSecrets;
   const offers = await clusterChanges({ applied, changes, before }, cluster);
-  const after = objectsAfter(changes, known.objects);
   const sources = changes.flatMap((change) =>
     change.kind === "SharedSecret" && change.after !== undefined ? [change.after] : [],
   );
@@ -166,12 +181,51 @@ interface ChangedSource extends ChangedSecret {
 function changedSecrets(
   applied: readonly AppliedManifest[],
   { objects }: KnownSync,
+  planned: SyncObjects,
 ): readonly ChangedSource[] {
   return applied.flatMap(({ kind, ref, object, isNew }) => {
     if (kind !== "SharedSecret") return [];
     const after: SharedSecret = parseSharedSecret(object);
-    return [{ before: objects.sharedSecrets.get(keyOf(ref))?.secret, after, isNew }];
+    const key = keyOf(ref);
+    const source = planned.sharedSecrets.get(key);
+    const hasDataCopy = source !== undefined && keepsCopy(source, planned);
+    return [{ before: objects.sharedSecrets.get(key)?.secret, after, isNew, hasDataCopy }];
   });
+}
+
+/** Whether the readers of a source have a copy of the data that it follows, or get one. */
+function keepsCopy(source: Source, { copies }: SyncObjects): boolean {
+  const key = keyOf(dataCopyRef(source.secret.metadata));
+  const isThere = keepsDataCopy(source) && copies.get(key) !== undefined;
+  return isThere || dataCopySource(source) !== undefined;
+}
+
+/** Changes of SharedSecrets, with the data of the Secrets that they follow. */
+function withFollowed(
+  changes: readonly ObjectChange[],
+  following: Parameters<typeof followed>[1],
+): Promise<readonly ObjectChange[]> {
+  return Promise.all(
+    changes.map(async (change) => {
+      if (change.kind !== "SharedSecret" || change.after === undefined) return change;
+      return { ...change, after: (await followed(change.after, following)).found };
+    }),
+  );
+}
+
+/** What the change of Secrets means to the other SharedSecrets that follow them. */
+async function followersOf(
+  changes: readonly ObjectChange[],
+  { sharedSecrets }: SyncObjects,
+  following: Parameters<typeof followed>[1],
+): Promise<readonly ObjectChange[]> {
+  const written = new Set(changes.map(({ kind, key }) => `${kind} ${key}`));
+  const followers = changes
+    .filter(({ kind }) => kind === "Secret")
+    .flatMap(({ key }) => sharedSecrets.by(syncIndexes.dataFrom, key))
+    .map((after) => ({ kind: "SharedSecret", key: keyOf(after.secret.metadata), after }) as const)
+    .filter(({ kind, key }) => !written.has(`${kind} ${key}`));
+  return withFollowed(followers, following);
 }
 
 async function accessItems(
@@ -194,7 +248,8 @@ function sourceNotes(
   { objects, live }: Pick<KnownSync, "objects"> & { readonly live: LiveSync },
   { userPrefix: user, teamPrefix: team }: Flags<"plan">,
 ): readonly ReportItem[] {
-  const invalid = source.options.problem === undefined ? undefined : sourceItem(source);
+  const { problem, refusal } = source.options;
+  const invalid = (problem ?? refusal) === undefined ? undefined : sourceItem(source);
   const empty = areNamespacesListed(live) ? emptyProjectsOf(source, objects) : [];
   return [
     ...(invalid === undefined ? [] : [invalid]),

@@ -17,6 +17,7 @@ import { createDataDigest, type DataDigest } from "../../tokens/data-digest.ts";
 import { observedCopy, observedSource } from "../../tokens/observed-data.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { readEach, readableNames } from "../objects/listing.ts";
+import { followed } from "../secrets/followed.ts";
 import {
   distinctRights,
   type MissingRight,
@@ -123,9 +124,8 @@ class SyncReader {
    * Secrets say they are copies of.
    */
   async sources(secrets: readonly TargetSecret[]): Promise<Readable<readonly Source[]>> {
-    const parse = (raw: unknown): Source => observedSource(raw, this.#digestOf);
     const listed = await this.#list({ resource: sharedSecrets });
-    if (listed.missing.length === 0) return { found: listed.found.map(parse), missing: [] };
+    if (listed.missing.length === 0) return this.#followed(listed.found);
     const refs = new Map<Key, ObjectRef>();
     for (const namespace of new Set(this.#wanted.namespaces)) {
       const { names } = await readableNames(this.#cluster, sharedSecrets, namespace);
@@ -140,7 +140,17 @@ class SyncReader {
     const single = await this.#each([...refs.values()], (ref) =>
       readObject(sharedSecrets, ref, () => this.#cluster.get(sharedSecrets, ref)),
     );
-    return { found: single.found.map(parse), missing: [...listed.missing, ...single.missing] };
+    const { found, missing } = await this.#followed(single.found);
+    return { found, missing: [...listed.missing, ...single.missing, ...missing] };
+  }
+
+  /** SharedSecrets with the data of the Secrets that they follow, if the user may read it. */
+  async #followed(raw: readonly unknown[]): Promise<Readable<readonly Source[]>> {
+    const sources = raw.map((object) => observedSource(object, this.#digestOf));
+    const deps = { cluster: this.#cluster, digestOf: this.#digestOf };
+    const read = await readEach(sources, (source) => followed(source, deps));
+    const missing = read.flatMap((one) => one.missing);
+    return { found: read.map(({ found }) => found), missing };
   }
 
   /** The Secrets at the targets of sources, for a user who may not list Secrets. */

@@ -9,7 +9,7 @@ import { explain, explainGone } from "../../domain/sync/explain.ts";
 import { type Target, namesProject, projectOf } from "../../domain/sync/obstacles.ts";
 import { placeholderRequestOf } from "../../domain/sync/placeholder.ts";
 import { syncIndexes, type SyncObjects, syncObjectsOf } from "../../domain/sync/sync-objects.ts";
-import { copyItem, isAtTarget, targetItem } from "../../domain/sync/sync-report.ts";
+import { copyItem, isAtTarget, sourceItem, targetItem } from "../../domain/sync/sync-report.ts";
 import { isHidden, type MissingRight } from "../missing-right.ts";
 import { plainItem } from "../report.ts";
 import type { LiveSync } from "./sync-objects.ts";
@@ -28,9 +28,12 @@ interface SeenTarget {
 export function secretItems(target: Target, live: LiveSync): readonly ReportItem[] {
   const seen = { target, objects: syncObjectsOf(live.snapshot), missing: live.missing };
   const secret = existingAt(seen);
+  const followers = seen.objects.sharedSecrets
+    .by(syncIndexes.dataFrom, keyOf(target))
+    .map((source) => followedItem(source, target));
   const request = secret === undefined ? undefined : placeholderRequestOf(secret);
   if (secret !== undefined && request !== undefined && request.source === undefined)
-    return [copyItem(secret)];
+    return [...followers, copyItem(secret)];
   const claimed = request?.source ?? (secret === undefined ? undefined : copiedSource(secret));
   const sources = sourcesFor(seen, claimed);
   const answers = sources.map((source) => ({
@@ -40,7 +43,17 @@ export function secretItems(target: Target, live: LiveSync): readonly ReportItem
   const isClaimFound = sources.some(({ secret: { metadata } }) => isSame(metadata, claimed));
   if (secret !== undefined && claimed !== undefined && !isClaimFound)
     answers.push({ item: claimedItem(secret, claimed, seen), isMeant: true });
-  return quieted(answers);
+  return [...followers, ...quieted(answers)];
+}
+
+/** Whether a SharedSecret has the data of a Secret that it follows, and what keeps it from it. */
+function followedItem(source: Source, target: Target): ReportItem {
+  const object = reportObject(resources.secrets.kind, target);
+  const own = reportObject(resources.sharedSecrets.kind, source.secret.metadata);
+  const problem = source.followed?.state === "data" ? undefined : sourceItem(source);
+  if (problem !== undefined) return { ...problem, object, source: own };
+  const message = `${nameOf(own)} has the data of ${nameOf(object)}.`;
+  return { object, source: own, state: "ok", reason: "Followed", message, causes: [] };
 }
 
 /**

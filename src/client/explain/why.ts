@@ -17,6 +17,7 @@ import type { Cluster } from "../connection/cluster.ts";
 import { exitCodes, Failure, sentenceOf } from "../failure.ts";
 import { distinctRights, readWith, rightText } from "../missing-right.ts";
 import { readableNames } from "../objects/listing.ts";
+import { followed } from "../secrets/followed.ts";
 import { type AskedKind, askedKinds, parseAsked } from "./asked-kinds.ts";
 import { readLiveKey } from "./live-keys.ts";
 import { isWell, printReport, withMissing } from "../report.ts";
@@ -144,7 +145,8 @@ async function whySharedSecret({ name, flags, cluster, now }: Question): Promise
   const { namespace } = cluster.choice;
   const { requireSyncFrom, copyKeys, userPrefix: user, teamPrefix: team } = flags;
   const raw = await cluster.get(resources.sharedSecrets, { namespace, name });
-  const asked = observedSource(raw, createDataDigest());
+  const digestOf = createDataDigest();
+  const { found: asked } = await followed(observedSource(raw, digestOf), { cluster, digestOf });
   const object = reportObject(resources.sharedSecrets.kind, { namespace, name });
   const there = { raw, source: asked, asked: flags.cluster };
   const clusters = await clusterItems(there, { cluster, now });

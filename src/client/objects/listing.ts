@@ -120,17 +120,18 @@ export async function readEach<Ref, T>(
   return [...found].toSorted(([one], [other]) => one - other).map(([, value]) => value);
 }
 
-/** The column of `spec.displayName`, which the API server has for wide output. */
+/** Columns of the API server for wide output that are shown where a row has one. */
 const displayNameColumn = "DISPLAY-NAME";
+const optionalColumns: readonly string[] = [displayNameColumn, "DATA-FROM"];
 
 /** Characters of a cell: more than a name has, and fewer than an annotation can have. */
 const widestCell = 256;
 
-/** Parses a metav1.Table; columns for wide output are left out, but for that of display names. */
+/** Parses a metav1.Table; other columns for wide output are left out. */
 export function printedObjects(table: unknown, own?: OwnColumns): PrintedObjects {
   const shown = listAt(table, "columnDefinitions").flatMap((definition, at) => {
     const name = (stringAt(definition, "name") ?? "").toUpperCase();
-    const isShown = (numberAt(definition, "priority") ?? 0) === 0 || name === displayNameColumn;
+    const isShown = (numberAt(definition, "priority") ?? 0) === 0 || optionalColumns.includes(name);
     return isShown ? [{ name, at }] : [];
   });
   /** For each shown column what stands there: its own entry, those of the client, or nothing. */
@@ -170,12 +171,13 @@ function cellText(cell: unknown): string {
 function joined(parts: readonly PrintedObjects[]): PrintedObjects {
   const columns = parts.find(({ columns: found }) => found.length > 0)?.columns ?? [];
   const rows = parts.flatMap((part) => part.rows);
-  const at = columns.indexOf(displayNameColumn);
-  // Most objects have no display name.
-  if (at === -1 || rows.some(({ cells }) => cells[at] !== "")) return { columns, rows };
+  const isShown = (name: string, at: number): boolean =>
+    !optionalColumns.includes(name) || rows.some(({ cells }) => cells[at] !== "");
+  const shown = columns.map(isShown);
+  const shownOf = (cells: readonly string[]) => cells.filter((_, at) => shown[at] === true);
   return {
-    columns: columns.toSpliced(at, 1),
-    rows: rows.map(({ ref, cells }) => ({ ref, cells: cells.toSpliced(at, 1) })),
+    columns: shownOf(columns),
+    rows: rows.map(({ ref, cells }) => ({ ref, cells: shownOf(cells) })),
   };
 }
 

@@ -29,6 +29,7 @@ import {
 import { Failure, sentenceOf } from "../failure.ts";
 import { doneText } from "../output.ts";
 import { applierWarnings } from "./field-owners.ts";
+import { checkOwnData } from "./followed.ts";
 import { preconditions } from "../connection/cluster.ts";
 
 const resource = resources.sharedSecrets;
@@ -38,7 +39,8 @@ export const editValues: Action<"edit"> = async ({ flags, args: [name = ""] }, c
   const shellProblem = missingShell(process.platform);
   if (shellProblem !== undefined) throw new Failure(shellProblem);
   const cluster = await cli.connect(flags);
-  await cluster.get(resource, { namespace: cluster.choice.namespace, name });
+  const object = await cluster.get(resource, { namespace: cluster.choice.namespace, name });
+  checkOwnData(object, ["spec.data"]);
   const parent = temporaryDirectory(cli.env);
   removeLeftovers(parent);
   const directory = mkdtempSync(join(parent, `${ownPrefix()}${process.pid}-`));

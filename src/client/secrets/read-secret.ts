@@ -1,8 +1,9 @@
 import { resources } from "../../api/resources.ts";
 import { isKubeError } from "../../kube/client/kube-error.ts";
-import { type PlainValues, plainValues } from "../../tokens/shared-values.ts";
+import { type PlainValues, plainValues, valuesOf } from "../../tokens/shared-values.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { Failure } from "../failure.ts";
+import { readFollowed } from "./followed.ts";
 
 /** Values of a SharedSecret. */
 interface FoundValues {
@@ -12,12 +13,14 @@ interface FoundValues {
   readonly key: string | undefined;
 }
 
-/** Reads the values of a SharedSecret in the namespace of the connection. */
+/** Reads the values of a SharedSecret, its own or those of the Secret that it follows. */
 export async function readValues(
   { get, choice }: Pick<Cluster, "get" | "choice">,
   name: string,
 ): Promise<PlainValues> {
-  return plainValues(await get(resources.sharedSecrets, { namespace: choice.namespace, name }));
+  const raw = await get(resources.sharedSecrets, { namespace: choice.namespace, name });
+  const data = await readFollowed(raw, { get });
+  return data === undefined ? plainValues(raw) : valuesOf(data);
 }
 
 /** Maximum number of dots at which `NAME.KEY` is split. */

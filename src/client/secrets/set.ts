@@ -17,6 +17,7 @@ import {
 } from "./data-assignment.ts";
 import { parseEnvFile } from "./env-file.ts";
 import { applierWarnings } from "./field-owners.ts";
+import { checkOwnData } from "./followed.ts";
 import { readObject } from "../missing-right.ts";
 import { textsOf } from "../objects/text-options.ts";
 import { doneText, triedText } from "../output.ts";
@@ -57,6 +58,7 @@ export const setValues: Action<"set"> = async ({ flags, args }, cli) => {
   const ref = { namespace, name };
   const dryRun = flags.dryRun === "server";
   const before = await readBefore(cluster, ref);
+  checkOwnData(before, [...values.keys()]);
   const created = await cluster.patch(resource, ref, { body: { spec }, dryRun }).then(
     () => false,
     async (error: unknown) => {
@@ -136,6 +138,7 @@ export const unsetValues: Action<"unset"> = async ({ flags, args }, cli) => {
   const data = Object.fromEntries(keys.map((key) => [key, null]));
   const ref = { namespace, name };
   const before = await readBefore(cluster, ref);
+  checkOwnData(before, keys);
   await cluster.patch(resource, ref, { body: { spec: { data } }, dryRun });
   const what = triedText(`unset ${keys.join(", ")}`, dryRun);
   cli.terminal.print(doneText(resource, ref, what));

@@ -1,7 +1,7 @@
 import { annotations } from "../../api/names.ts";
 import { keyOf, type Metadata } from "../../api/object.ts";
 import { parseOwnedAccessKeySpec } from "../../api/owned-access-key.ts";
-import { parseConditions, recordAt, stringAt } from "../../api/parse.ts";
+import { parseConditions, recordAt, stringAt, stringMapAt } from "../../api/parse.ts";
 import type { ReportItem, ReportObject } from "../../api/report.ts";
 import { type Resource, resources } from "../../api/resources.ts";
 import { instantOf, spanText } from "../../domain/lifetime.ts";
@@ -17,6 +17,7 @@ import {
 } from "../../domain/object-state.ts";
 import { listedClusters, reportedCluster } from "../../domain/outbox/reported-clusters.ts";
 import { nameOf, placeOf, reportObject, shortened } from "../../domain/report-object.ts";
+import { dataCopyRef } from "../../domain/sync/data-copy.ts";
 import { isPaused } from "../../domain/sync/sync-options.ts";
 import { type ClusterItem, figuresText } from "../cluster/cluster-item.ts";
 import { unscopedOf } from "../keys/key-view.ts";
@@ -88,19 +89,24 @@ export function sourceStatus(
   const [metadata, status] = [recordAt(raw, "metadata"), recordAt(raw, "status")];
   const [namespace, name] = [stringAt(metadata, "namespace"), stringAt(metadata, "name")];
   const source = { kind: resources.sharedSecrets.kind, namespace, name };
-  const found = copies?.get(stringAt(metadata, "uid") ?? "") ?? [];
+  const uid = stringAt(metadata, "uid") ?? "";
+  const own = keyOf(dataCopyRef({ namespace, uid }));
+  // The copy for the readers of the SharedSecret is no target.
+  const found = (copies?.get(uid) ?? []).filter((copy) => keyOf(copy) !== own);
+  const from = stringMapAt(metadata, "annotations")[annotations.dataFrom];
+  const followed = from === undefined ? "" : `, data of Secret ${JSON.stringify(shortened(from))}`;
   const secrets = targetItems(source, status, found);
   const causes = secrets.filter(({ state }) => state === "problem");
   const clusters = listedClusters(status).map((entry) => reportedCluster(source, entry));
-  const own = stateOf(raw);
-  const isRepeated = causes.some(({ message }) => own.message.includes(message));
+  const state = stateOf(raw);
+  const isRepeated = causes.some(({ message }) => state.message.includes(message));
   return {
     object: source,
     ...displayNameOf(raw),
-    ...own,
-    said: own.state === "ok" || isRepeated ? "" : own.message,
+    ...state,
+    said: state.state === "ok" || isRepeated ? "" : state.message,
     targets: targetCounts(status),
-    summary: targetsText(status),
+    summary: `${targetsText(status)}${followed}`,
     causes: causes.map(({ object, reason, message }) => ({ object, reason, message })),
     secrets,
     areNamed: copies !== undefined,

@@ -34,6 +34,7 @@ import { blockedRemovals, holdingClusters } from "../observe-outbox.ts";
 import { countLeftovers } from "../count-targets.ts";
 import { finalize } from "../finalization.ts";
 import { failureAt } from "../failures.ts";
+import { stillFollowing } from "../followed-sources.ts";
 import { type Answers, answerTo, type Ask, type ReconcileDecision, isAsk } from "../question.ts";
 import { enqueueOutboxes, outboxSourceIndexers } from "../outbox-keys.ts";
 import type { Reconciler } from "../reconciler.ts";
@@ -47,7 +48,11 @@ export function sharedSecretKind(context: KindContext): WatchedKind<Source, Worl
   const kind = sourceKind(context);
   return {
     ...kind,
-    parse: (raw) => context.followed.parsed(observedSource(raw, context.digestOf)),
+    parse(raw) {
+      const source = observedSource(raw, context.digestOf);
+      const stored = context.stores().sharedSecrets.get(keyOf(source.secret.metadata));
+      return stillFollowing(source, stored);
+    },
     indexers: { ...kind.indexers, ...outboxSourceIndexers },
     enqueue(change, enqueuer) {
       enqueuer.forgetDeleted("sharedSecret", change.before?.secret, change.after?.secret);

@@ -7,7 +7,6 @@ import type { InformerDeps } from "../../kube/informer/informer-options.ts";
 import type { Change, Codec, Indexer, ReadStore } from "../../kube/informer/store.ts";
 import type { LogFields } from "../../runtime/log.ts";
 import type { DataDigest } from "../../tokens/data-digest.ts";
-import type { FollowedSources } from "../followed-sources.ts";
 import type { Reconciler } from "../reconciler.ts";
 import type { SyncStores } from "../sync-state.ts";
 import type { SyncWorld } from "../sync-world.ts";
@@ -17,8 +16,6 @@ export interface KindContext<Stores extends SyncStores = SyncStores> extends Nam
   /** Latchkey's own namespace. */
   readonly namespace: string;
   readonly digestOf: DataDigest;
-  /** What SharedSecrets have of the Secrets that they follow. */
-  readonly followed: Pick<FollowedSources, "parsed">;
   /** Complete once every informer exists: `parse` may read them, a descriptor may not. */
   readonly stores: () => Stores;
 }

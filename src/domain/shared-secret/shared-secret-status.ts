@@ -169,8 +169,8 @@ function syncCondition(
 
 function changesOftenSentence({ name }: Followed): string {
   return (
-    `Secret ${JSON.stringify(name)} changes more than ${mostSourceChanges.count} times in a minute, ` +
-    "so copies follow it slowly, with the latest value"
+    `Secret ${JSON.stringify(name)} changes more than ${mostSourceChanges.count} times ` +
+    "in a minute, so copies follow it slowly, with the latest value"
   );
 }
 

@@ -16,7 +16,7 @@ export function dataCopyRef({
   namespace = "",
   uid,
 }: {
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   readonly uid: string;
 }): ObjectRef & { readonly namespace: string } {
   return { namespace, name: `${dataCopyPrefix}${hashName([uid])}` };

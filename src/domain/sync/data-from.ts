@@ -53,7 +53,7 @@ function refused(why: string): DataFromOption {
 export const mostFollowers = 16;
 
 /** Whether the owner of a Secret lets a SharedSecret of this name have its data. */
-export type DataConsent = "named" | "not-named" | "unreadable";
+type DataConsent = "named" | "not-named" | "unreadable";
 
 /** Reads `data-for` of a Secret: names of SharedSecrets in its namespace. */
 export function dataConsent({ annotations: given }: Annotated, sharedSecret: string): DataConsent {

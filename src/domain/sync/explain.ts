@@ -2,8 +2,10 @@ import { annotations } from "../../api/names.ts";
 import { keyOf, type Metadata, type ObjectRef } from "../../api/object.ts";
 import { failedTargetState, listedFailures, recordedRejection } from "../object-state.ts";
 import { isCopiedByUser, type Source } from "./copy.ts";
+import { dataCopySource, keepsDataCopy } from "./data-copy.ts";
 import {
   existingAt,
+  isDataCopyOf,
   observeInstead,
   observeTarget,
   type ObservedTarget,
@@ -136,6 +138,7 @@ function obstacleKinds(
   { namespace, mode }: { readonly namespace: Metadata | undefined; readonly mode: SyncMode },
 ): readonly OutcomeKind[] {
   const own = sourceObstacle(source);
+  if (isDataCopyOf(source, target)) return readersObstacle(source);
   const isOpen =
     namespace !== undefined && namespaceObstacle(source, namespace, mode) === undefined;
   const isNamed = mode === "placeholder" || targetIn(target.namespace, source).name === target.name;
@@ -151,6 +154,13 @@ function obstacleKinds(
           (obstacle) => hasList || obstacle !== "project-not-named",
         )),
   ];
+}
+
+/** What keeps the readers of a source from having a copy. */
+function readersObstacle(source: Source): readonly OutcomeKind[] {
+  if (dataCopySource(source) !== undefined) return [];
+  if (!keepsDataCopy(source)) return ["no-readers"];
+  return [source.options.problem === undefined ? "source-not-allowed" : invalidKind(source)];
 }
 
 function invalidKind({ options }: Source): InvalidSource {

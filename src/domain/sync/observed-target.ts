@@ -160,7 +160,7 @@ export function candidatesFor(
 }
 
 /** Whether a Secret is the copy for the readers of this source. */
-function isDataCopyOf({ secret }: Source, target: ObjectRef): boolean {
+export function isDataCopyOf({ secret }: Source, target: ObjectRef): boolean {
   return keyOf(dataCopyRef(secret.metadata)) === keyOf(target);
 }
 

@@ -88,6 +88,10 @@ export const outcomeTexts: Readonly<Record<OutcomeKind, Texts>> = {
       message: `Set the annotation ${syncSecretName} to another name.`,
     }),
   },
+  "no-readers": {
+    reason: "NotRequested",
+    fact: (e) => `${sourceName(e)} has no data of a Secret that somebody may get`,
+  },
   "unknown-source": {
     reason: conflictReasons.unknownSource,
     fact: (e) =>

@@ -16,6 +16,7 @@ export type OutcomeKind =
   | "unremoved"
   | "older-source"
   | "followed"
+  | "no-readers"
   | "unknown-source"
   | "other-request"
   | "unfillable"

@@ -12,6 +12,7 @@ import {
   secretAt,
   targetsOf,
 } from "./observed-target.ts";
+import { dataCopyRef, dataCopySource } from "./data-copy.ts";
 import { isPermitted, targetIn, type Target } from "./obstacles.ts";
 import type { Explanation } from "./outcome.ts";
 import { effectOf } from "./state-table.ts";
@@ -162,7 +163,9 @@ function targetsOfSource(key: Key, objects: SyncObjects): readonly Key[] {
   const source = objects.sharedSecrets.get(key);
   const requests = requestsFor(refOf(key), objects);
   if (source === undefined) return requests;
-  return [...targetsOf(source, objects).map(keyOf), ...copyKeysOf(source, objects), ...requests];
+  const readers = dataCopySource(source) === undefined ? [] : [dataCopyRef(source.secret.metadata)];
+  const targets = [...targetsOf(source, objects), ...readers].map(keyOf);
+  return [...targets, ...copyKeysOf(source, objects), ...requests];
 }
 
 function targetsIn(name: Key, objects: SyncObjects): readonly Key[] {

@@ -6,7 +6,7 @@ const pauses = { firstMs: 5_000, mostMs: 60_000 } as const;
 
 /** What is known of the changes of a Secret that SharedSecrets follow; monotonic milliseconds. */
 export interface SourcePace {
-  /** When it changed last, at most one more than {@link mostSourceChanges}, the latest at the end. */
+  /** The last times at which it changed, one more than {@link mostSourceChanges}, in order. */
   readonly changes: readonly number[];
   readonly readAt: number;
   /** The pause before the next reading; 0 for a source that changes rarely. */

@@ -36,7 +36,7 @@ export type FollowedData =
   | { readonly kind: "withdrawn"; readonly message: string };
 
 /** What else decides whether a Secret is a source. */
-export interface FollowedContext {
+interface FollowedContext {
   /** All SharedSecrets that name the Secret. */
   readonly followers: readonly SharedSecret[];
   /** Latchkey's own namespace. */
@@ -73,14 +73,17 @@ export function followedData(
 ): FollowedData {
   const own = secret.metadata.namespace ?? "";
   const kept = (reason: "SourceMissing" | "SourceInvalid", what: string, fix: string) =>
-    ({ kind: "kept", reason, message: sentence(secret, from, `${what}; ${fix}`) }) as const;
+    ({
+      kind: "kept",
+      reason,
+      message: sentence(secret, from, `${what}; ${fix}; ${keptData}`),
+    }) as const;
   if (hasNoSources(own, namespace))
     return kept("SourceInvalid", "is in a namespace that has no sources", "use another namespace");
-  if (read.kind === "gone")
-    return kept("SourceMissing", "does not exist", "create it, or remove the annotation");
+  if (read.kind === "gone") return kept("SourceMissing", "does not exist", "create it");
   const { metadata, type, data } = read.secret;
   if (metadata.deletionTimestamp !== undefined)
-    return kept("SourceMissing", "is being deleted", "create it again, or remove the annotation");
+    return kept("SourceMissing", "is being deleted", "create it again");
   if (isManaged(read.secret))
     return kept("SourceInvalid", "is managed by Latchkey", "name a Secret that is no copy");
   const consent = dataConsent(metadata, secret.metadata.name);
@@ -104,7 +107,7 @@ export function followedData(
     return kept(
       "SourceInvalid",
       `is followed by ${mostFollowers} older SharedSecrets`,
-      "remove the annotation from one of them",
+      "take the annotation out of one of them",
     );
   const { [annotations.syncSecretType]: typeOption, [annotations.syncFormat]: format } =
     secret.metadata.annotations;
@@ -127,8 +130,15 @@ export function followedData(
 
 /** What a SharedSecret has of a Secret that the API server does not show. */
 export function unreadableData(secret: SharedSecret, from: DataFrom, why: string): FollowedData {
-  return { kind: "kept", reason: "SourceInvalid", message: sentence(secret, from, why) };
+  return {
+    kind: "kept",
+    reason: "SourceInvalid",
+    message: sentence(secret, from, `${why}; ${keptData}`),
+  };
 }
+
+/** What becomes of the copies meanwhile, and how to withdraw the value. */
+const keptData = "copies keep their data until the annotation is removed";
 
 /** Begins with the annotation, so that reports find the field. */
 function sentence({ metadata }: SharedSecret, { name }: DataFrom, what: string): string {

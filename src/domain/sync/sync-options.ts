@@ -32,7 +32,7 @@ export interface SyncOptions {
 }
 
 /** What is wrong with a source. */
-export interface SourceProblem {
+interface SourceProblem {
   readonly reason: Reason;
   readonly message: string;
 }

@@ -45,7 +45,8 @@ export function sourceItem(source: Source): ReportItem | undefined {
   if (explanation.kind === "not-offered" && unknownKey !== undefined)
     return unknownKeyItem("SharedSecret", sourceObject(explanation), unknownKey);
   const isIntended = explanation.kind === "not-offered" && source.options.clusters.length === 0;
-  const state = isIntended ? "info" : "problem";
+  const isUnread = explanation.kind === "source-unread";
+  const state = isUnread ? "unknown" : isIntended ? "info" : "problem";
   return { object: sourceObject(explanation), state, ...contentOf(explanation) };
 }
 

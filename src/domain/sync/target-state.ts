@@ -4,10 +4,11 @@
  * its own number and of earlier ones.
  *
  * 1. What is asked for: sync-options.ts reads the annotations of a SharedSecret, with the help of
- *    option-items.ts, copy-metadata.ts and sync-format.ts; placeholder.ts reads what a Secret asks
- *    for, and refresh-request.ts which refresh was asked for and done.
+ *    option-items.ts, copy-metadata.ts, sync-format.ts and data-from.ts; placeholder.ts reads what
+ *    a Secret asks for, and refresh-request.ts which refresh was asked for and done.
  * 2. What exists: copy.ts has a SharedSecret and a Secret as they are in memory, and the manifests
- *    of copies.
+ *    of copies. source-secret.ts judges the Secret that a SharedSecret follows, source-pace.ts says
+ *    when it is read, and data-copy.ts has the copy for readers.
  * 3. Who permits it: obstacles.ts names what keeps a namespace from having a copy, on both sides.
  * 4. What is seen: sync-objects.ts has all objects by key and by index; observed-target.ts finds
  *    the targets of a source, and all that concerns one target.
