@@ -41,7 +41,7 @@ import {
   withPolicies,
 } from "./policy-fixture.ts";
 
-const { dataFrom, dataFromKeys, syncToProjects } = annotations;
+const { dataFrom, dataFromKeys, syncToClusters, syncToProjects } = annotations;
 /**
  * Users with all rights on SharedSecrets and projects: `reader` may also get the Secrets of the
  * tests, `tenant` another one.
@@ -295,23 +295,22 @@ withPolicies("a SharedSecret that follows a Secret", () => {
     });
   });
 
-  it("counts as shared with projects, whose share is asked at every change of the annotation", async () => {
+  it.each([
+    ["projects", syncToProjects],
+    ["clusters", syncToClusters],
+  ])("needs share on the %s at every change of the annotation", async (resource, annotation) => {
     const sharer = { user: unique("sharer") };
     await bind({ kind: "User", name: sharer.user }, "latchkey-sharedsecret-admin", namespace);
     await grantUser(sharer, `get core secrets ${followed},other`);
-    const path = await stored({ [syncToProjects]: "web" });
-    const says = "the verb share on projects.management.service of that name";
+    const path = await stored({ [annotation]: "web" });
+    const says = answered(403, `the verb share on ${resource}.management.service of that name`);
+    const annotate = (by: Caller, given: Given) =>
+      merge(by, path, { metadata: { annotations: given } });
     for (const given of [from, { ...from, [dataFromKeys]: "a" }])
-      expect(await merge(sharer, path, { metadata: { annotations: given } })).toMatchObject(
-        answered(403, says),
-      );
-    expect(await merge(reader, path, { metadata: { annotations: from } })).toMatchObject({
-      code: 200,
-    });
+      expect(await annotate(sharer, given)).toMatchObject(says);
+    expect(await annotate(reader, from)).toMatchObject({ code: 200 });
     for (const given of [{ [dataFrom]: null }, { [dataFromKeys]: "a" }])
-      expect(await merge(sharer, path, { metadata: { annotations: given } })).toMatchObject(
-        answered(403, says),
-      );
+      expect(await annotate(sharer, given)).toMatchObject(says);
   });
 
   it("needs delete on the SharedSecret, too, as all that grants access", async () => {
