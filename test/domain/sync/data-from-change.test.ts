@@ -40,6 +40,22 @@ test("null, which is stored as an empty text, counts as a change of an annotatio
   expect(secretToGet({ metadata: { annotations: given } }, stored)).toBe(followed);
 });
 
+test.each([
+  [annotations.syncToProjects, "web pay"],
+  [annotations.syncToProjects, "w,".repeat(65)],
+  [annotations.syncToClusters, "e*"],
+  [annotations.syncToClusters, "e,".repeat(17)],
+])("a list in %s that is not valid names nothing, stored or new: %s", (name, list) => {
+  const naming = (text: string): Sharing => ({
+    annotations: { [annotations.dataFrom]: followed, [name]: text },
+    spec: {},
+  });
+  const [first = ""] = list.split(/[ ,*]/);
+  expect(asked(naming(list), naming("web"))).toBe(followed);
+  expect(asked(naming(first), naming(list))).toBe(followed);
+  expect(asked(naming(""), naming(list))).toBeUndefined();
+});
+
 describe("nothing is asked", () => {
   const named = (name: string): Sharing => ({
     annotations: { [annotations.dataFrom]: name },
