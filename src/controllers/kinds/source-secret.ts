@@ -50,7 +50,7 @@ export const sourceSecretReconciler: Reconciler<World> = {
     const next = sourceRead(pace, world.clock.monotonic());
     sourcePaces.set(key, next);
     for (const follower of followers) record(follower, { read, followers, pace: next }, world);
-    return resultOf(next, world);
+    return resultOf(next, isWatched(key, read, world), world);
   },
   reported(key, failure, world) {
     if (failure === undefined) return;
@@ -71,20 +71,34 @@ function isUnread({ followed }: Source): boolean {
   return followed?.state === "unread";
 }
 
-/** The Secret of this key, read after the watch has its metadata, so that no change is missed. */
+/**
+ * The Secret of this key. If the watch has another version, it is brought to that of the API server,
+ * so that every other one that follows is a change: also one that a restore of etcd brings back.
+ */
 function readSecret(
   key: Key,
-  { stores, options }: World,
+  world: World,
   answers: Answers,
 ): ReadSourceSecret | Extract<ReconcileDecision, { readonly questions: readonly Question[] }> {
   const ref = refOf(key);
-  if (hasNoSources(ref.namespace ?? "", options.namespace)) return { kind: "gone" };
-  const refresh = { do: "refresh", resource: resources.secrets, ref } as const;
-  const isWatched = secretAt(key, stores) !== undefined;
-  const unasked = isWatched ? undefined : askFor([refresh], answers);
-  if (unasked !== undefined) return unasked;
+  if (isNoSource(key, world)) return { kind: "gone" };
   const read = { do: "read-source", ref } as const;
-  return answerTo(read, answers)?.source ?? { questions: [read] };
+  const found = answerTo(read, answers)?.source;
+  if (found === undefined) return { questions: [read] };
+  if (isWatched(key, found, world)) return found;
+  return askFor([{ do: "refresh", resource: resources.secrets, ref }], answers) ?? found;
+}
+
+function isNoSource(key: Key, { options }: World): boolean {
+  return hasNoSources(refOf(key).namespace ?? "", options.namespace);
+}
+
+/** Whether the watch has the version that was read, if any. */
+function isWatched(key: Key, read: ReadSourceSecret, world: World): boolean {
+  if (isNoSource(key, world)) return true;
+  const watched = secretAt(key, world.stores)?.metadata;
+  const found = read.kind === "gone" ? undefined : read.secret.metadata;
+  return watched?.uid === found?.uid && watched?.resourceVersion === found?.resourceVersion;
 }
 
 interface Read {
@@ -113,9 +127,13 @@ function recordUnreadable({ secret, followed }: Source, why: string, world: Worl
   world.recordFollowed(keyOf(secret.metadata), data, { changesOften: false });
 }
 
-function resultOf(pace: SourcePace, world: World): Plan {
-  if (!changesOften(pace)) return nothingToDo;
-  return { steps: [], result: { kind: "requeue-at", at: instantOf(nextReading(pace), world) } };
+/** What was read and is not watched is read again: no event may say that it has changed. */
+const readAgainMs = 1_000;
+
+function resultOf(pace: SourcePace, isCurrent: boolean, world: World): Plan {
+  if (!changesOften(pace) && isCurrent) return nothingToDo;
+  const next = changesOften(pace) ? nextReading(pace) : world.clock.monotonic() + readAgainMs;
+  return { steps: [], result: { kind: "requeue-at", at: instantOf(next, world) } };
 }
 
 /** A monotonic time, in milliseconds since the epoch. */
