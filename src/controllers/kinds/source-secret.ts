@@ -52,11 +52,11 @@ export const sourceSecretReconciler: Reconciler<World> = {
     for (const follower of followers) record(follower, { read, followers, pace: next }, world);
     return resultOf(next, isWatched(key, read, world), world);
   },
-  reported(key, failure, world) {
-    if (failure === undefined) return;
-    const message = `cannot be read: ${failure.message}`;
+  report({ key, world, reported }) {
+    const message = `cannot be read: ${reported.message}`;
     for (const follower of followersOf(key, world))
       if (isUnread(follower)) recordUnreadable(follower, message, world);
+    return undefined;
   },
 };
 

@@ -170,6 +170,10 @@ describe("a Secret that a SharedSecret follows", () => {
     };
     expect(stored("api")?.options.problem).toEqual(said);
     expect([stateOf("api"), stateOf("db")]).toEqual(["none", "data"]);
+    unread("two");
+    expect(stateOf("api")).toBe("unread");
+    expect(await reconcile()).toBeInstanceOf(Error);
+    expect(stored("api")?.options.problem).toEqual(said);
     becomes(source("db, api"));
     await reconcile();
     expect([stateOf("api"), stateOf("db")]).toEqual(["data", "data"]);
