@@ -71,11 +71,12 @@ export function sharedSecretKind(context: KindContext): WatchedKind<Source, Worl
   };
 }
 
-/** Enqueues the Secret that a SharedSecret follows or followed, and the copy for its readers. */
-function enqueueFollowed(
-  { before, after }: Change<Source>,
-  { queues }: Pick<CentralEnqueuer, "queues">,
-): void {
+/**
+ * Enqueues the Secret that a SharedSecret follows or followed, which is nobody's target meanwhile,
+ * and the copy for its readers.
+ */
+function enqueueFollowed({ before, after }: Change<Source>, enqueuer: CentralEnqueuer): void {
+  const { queues } = enqueuer;
   for (const state of [before, after])
     if (state?.followed !== undefined)
       queues.copy.add(keyOf(dataCopyRef(state.secret.metadata)), "normal");
@@ -84,6 +85,11 @@ function enqueueFollowed(
     queues.source.add(current, "high");
   // Another one may be among the oldest now.
   if (former !== undefined && former !== current) queues.source.add(former, "low");
+  for (const key of former === current ? [] : [former, current]) {
+    if (key === undefined) continue;
+    queues.copy.add(key, "normal");
+    enqueuer.statusAt(refOf(key));
+  }
 }
 
 const resource = resources.sharedSecrets;

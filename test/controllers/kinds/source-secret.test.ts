@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../../src/api/names.ts";
+import { dataCopyRef } from "../../../src/domain/sync/data-copy.ts";
 import { refusal } from "../../support/fake-client.ts";
 import { projectNamespace, rawSharedSecret } from "../../support/fake-informers.ts";
 import { rawObject, type RawObject } from "../../support/fake-list-watch.ts";
@@ -230,5 +231,30 @@ describe("the Secret is enqueued", () => {
     expect(enqueued.filter((line) => line.startsWith("source "))).toEqual([
       "source team/source low",
     ]);
+  });
+
+  test("when a SharedSecret begins and ceases to follow it, with the copy for readers", async () => {
+    const { queued, listWatch } = await setup({ sharedSecrets: [] });
+    const copy = `copy team/${dataCopyRef({ uid: "uid-db" }).name} normal`;
+    const emit = (type: "ADDED" | "MODIFIED" | "DELETED", object: RawObject) =>
+      queued(() => listWatch.emit("sharedsecrets", type, object)).filter(
+        (line) => !line.includes("pay/"),
+      );
+    const both = ["copy team/source normal", copy];
+    expect(emit("ADDED", follower("db")).toSorted()).toEqual(
+      [...both, "source team/source high"].toSorted(),
+    );
+    const other = follower("db", {}, { [annotations.dataFrom]: "other" });
+    expect(new Set(emit("MODIFIED", other))).toEqual(
+      new Set([
+        ...both,
+        "copy team/other normal",
+        "source team/source low",
+        "source team/other high",
+      ]),
+    );
+    expect(new Set(emit("DELETED", other))).toEqual(
+      new Set([copy, "copy team/other normal", "source team/other low"]),
+    );
   });
 });
