@@ -169,7 +169,6 @@ function decideTermination(source: Source, world: World, answers: Answers): Reco
     prefixes: options.prefixes,
     summary: countLeftovers(source, world),
     failure: failureAt("sharedSecret", keyOf(metadata), world),
-    dataCopy: dataCopyAt(source, world),
   };
   const holding = holdingClusters(source, stores);
   const agents = holding.map((cluster) => ({ heartbeatAgeMs: heartbeatAgeMs(cluster, world) }));
