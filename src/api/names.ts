@@ -97,6 +97,7 @@ export const sharePolicies = {
   projects: "latchkey-project-share",
   clusters: "latchkey-cluster-share",
   outboxes: "latchkey-outbox",
+  sources: "latchkey-data-from",
 } as const;
 
 /**

@@ -64,7 +64,6 @@ export interface SharedSecretWithData extends SharedSecret {
  */
 export function parseSharedSecret(raw: unknown): SharedSecretWithData {
   const spec = recordAt(raw, "spec");
-  const owner = recordAt(spec, "owner");
   const status = recordAt(raw, "status");
   const metadata = parseLatchkeyMetadata(raw);
   const { syncToProjects, syncToClusters } = annotations;
@@ -75,10 +74,7 @@ export function parseSharedSecret(raw: unknown): SharedSecretWithData {
     metadata,
     ...(unknownKey === undefined ? {} : { unknownKey }),
     ...readData(spec),
-    owner: {
-      ...optional("user", stringAt(owner, "user")),
-      ...optional("team", stringAt(owner, "team")),
-    },
+    owner: parseOwner(spec),
     access: listAt(spec, "access").map(parseAccessRule),
     status,
     conditions: parseConditions(status),
@@ -106,7 +102,17 @@ function readData(object: unknown): { readonly data: SecretData; readonly keys: 
   return { data: Object.fromEntries(read), keys: keys.length };
 }
 
-function parseAccessRule(rule: unknown): AccessRule {
+/** Parses `owner` of a spec. */
+export function parseOwner(spec: unknown): Owner {
+  const owner = recordAt(spec, "owner");
+  return {
+    ...optional("user", stringAt(owner, "user")),
+    ...optional("team", stringAt(owner, "team")),
+  };
+}
+
+/** Parses an entry of `spec.access`. */
+export function parseAccessRule(rule: unknown): AccessRule {
   return {
     ...optional("name", stringAt(rule, "name")),
     verbs: stringsAt(rule, "verbs"),

@@ -33,6 +33,7 @@ const texts: readonly (readonly [string, object])[] = [
     { metadata: { labels: { a: "b" }, annotations: { "example.com/sync-note": "c" } } },
   ],
   ["an annotation that triggers a reconcile", annotated({ "management.service/refresh-now": "1" })],
+  ["an unknown annotation", annotated({ "management.service/data-from-key": "a" })],
   ["disable-sync", annotated({ "management.service/disable-sync": "true" })],
   ["nothing, with the same access sent again", { spec: { access, owner: { user: "olga" } } }],
 ];
@@ -49,6 +50,7 @@ const rights: readonly (readonly [string, object, string])[] = [
     ["a copy annotation", "management.service/copy-labels", "team"],
     ["the annotations of the copies", "management.service/copy-annotations", "team=x"],
     ["a new sync annotation", sync("secret-name"), "db"],
+    ["data keys of it", "management.service/data-from-keys", "tls.crt"],
   ].map(([rule = "", name = "", value]) => [rule, annotated({ [name]: value }), name] as const),
 ];
 

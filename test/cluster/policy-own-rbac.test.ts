@@ -75,6 +75,91 @@ describe.skipIf(!inject("hasPolicies"))("the account of the controller", () => {
     expect(await create(kind, own)).toMatchObject({ code: 201 });
   });
 
+  const ownRule = {
+    apiGroups: ["management.service"],
+    resources: ["sharedsecrets"],
+    resourceNames: ["db"],
+    verbs: ["get"],
+  };
+  const copyRule = {
+    apiGroups: [""],
+    resources: ["secrets"],
+    resourceNames: [`latchkey-data-${hex(16)}`],
+    verbs: ["get"],
+  };
+  const followed = { annotations: { "management.service/source": "db" } };
+  /** By the account with all rights, so that RBAC itself does not reject it. */
+  const withRules = (kind: Kind, rules: readonly object[], more: object = followed) => {
+    const whole = written(kind, { rules });
+    return ask(
+      { ...controller, groups: ["system:masters"] },
+      {
+        method: "POST",
+        path: `${place(kind)}?dryRun=All`,
+        body: { ...whole, metadata: { ...whole.metadata, ...more } },
+      },
+    );
+  };
+
+  it("can let the readers of a SharedSecret get the copy that has its data", async () => {
+    for (const subresources of [[], ["sharedsecrets/status"]]) {
+      const own = { ...ownRule, resources: ["sharedsecrets", ...subresources] };
+      const role = written("roles", { rules: [own, copyRule] });
+      const metadata = { ...role.metadata, ...followed };
+      expect(await create("roles", { ...role, metadata })).toMatchObject({ code: 201 });
+    }
+  });
+
+  it.each<[what: string, rules: readonly object[], more?: object]>([
+    ["without a rule of its own", [copyRule]],
+    ["without the annotation", [ownRule, copyRule], {}],
+    ["with another verb", [ownRule, { ...copyRule, verbs: ["update"] }]],
+    ["with every verb", [ownRule, { ...copyRule, verbs: ["*"] }]],
+    ["with one more verb", [ownRule, { ...copyRule, verbs: ["get", "list"] }]],
+    ["of two names", [ownRule, { ...copyRule, resourceNames: [...copyRule.resourceNames, "db"] }]],
+    [
+      "of two copies",
+      [ownRule, copyRule, { ...copyRule, resourceNames: [`latchkey-data-${hex(16)}`] }],
+    ],
+    ["of no name", [ownRule, { ...copyRule, resourceNames: [] }]],
+    ["of all Secrets", [ownRule, { ...copyRule, resourceNames: undefined }]],
+    ["of another name", [ownRule, { ...copyRule, resourceNames: ["db-password"] }]],
+    ["of a longer name", [ownRule, { ...copyRule, resourceNames: [`latchkey-data-${hex(17)}`] }]],
+    ["of a shorter name", [ownRule, { ...copyRule, resourceNames: [`latchkey-data-${hex(15)}`] }]],
+    [
+      "of a prefixed name",
+      [ownRule, { ...copyRule, resourceNames: [`a-latchkey-data-${hex(16)}`] }],
+    ],
+    [
+      "of a name of lines",
+      [ownRule, { ...copyRule, resourceNames: [`latchkey-data-${hex(16)}\n`] }],
+    ],
+    ["in another group", [ownRule, { ...copyRule, apiGroups: ["example.com"] }]],
+    ["in one more group", [ownRule, { ...copyRule, apiGroups: ["", "example.com"] }]],
+    ["in every group", [ownRule, { ...copyRule, apiGroups: ["*"] }]],
+    ["of another kind", [ownRule, { ...copyRule, resources: ["configmaps"] }]],
+    ["of one more kind", [ownRule, { ...copyRule, resources: ["secrets", "configmaps"] }]],
+    ["of a subresource", [ownRule, { ...copyRule, resources: ["secrets/status"] }]],
+    ["of every subresource", [ownRule, { ...copyRule, resources: ["secrets/*"] }]],
+    ["of every kind", [ownRule, { ...copyRule, resources: ["*"] }]],
+    ["in one rule with its own", [{ ...ownRule, apiGroups: ["management.service", ""] }, copyRule]],
+  ])("cannot grant get of Secrets in another form: %s", async (_what, rules, more) => {
+    expect(await withRules("roles", rules, more)).toMatchObject(
+      answered(403, "rules must only grant access to named objects"),
+    );
+  });
+
+  it("cannot grant the copy in the whole cluster", async () => {
+    const own = { ...ownRule, resources: ["ownedaccesskeys"] };
+    expect(await withRules("clusterroles", [own, copyRule])).toMatchObject(
+      answered(403, "rules must only grant access to named objects"),
+    );
+    const paths = { nonResourceURLs: ["/metrics"], verbs: ["get"] };
+    expect(await withRules("clusterroles", [own, paths])).toMatchObject(
+      answered(403, "rules must only grant access to named objects"),
+    );
+  });
+
   /**
    * RBAC itself rejects this, because the controller does not have these permissions; the policy
    * would reject it too.

@@ -53,6 +53,7 @@ beforeAll(async () => {
     { apiGroups: [""], resources: ["namespaces"], verbs: ["create", "get", "patch", "update"] },
     { apiGroups: [group], resources: ["projects"], verbs: ["assign", "share"] },
     { apiGroups: [group], resources: ["clusters"], verbs: ["share"] },
+    { apiGroups: [""], resources: ["secrets"], verbs: ["get"] },
   ]);
   for (const user of ["alice", "bob"])
     await bind({ kind: "User", name: user }, "latchkey-requester");
@@ -249,6 +250,32 @@ describe.skipIf(!inject("hasPolicies"))("a SharedSecret", () => {
     expect(await warnings(["create"], { object: object({}, { name, given }) })).toEqual([]);
     expect(await warnings([...secret, `${annotations.syncToProjects}-`])).toHaveLength(1);
     expect(await warnings([...secret, "example.com/a=b"])).toEqual([]);
+  });
+
+  it("gets a warning when it follows another Secret, and when it follows none without data", async () => {
+    const name = unique("followed");
+    const secret = [...inNamespace, "annotate", "--overwrite", "sharedsecret", name];
+    const says = (followed: string) =>
+      `metadata.annotations[${annotations.dataFrom}] changes, so all who may write Secret "${followed}" decide what this SharedSecret shares`;
+    const given = { [annotations.dataFrom]: "tls", [annotations.dataFromKeys]: "ca.crt" };
+    expect(await warnings(["create"], { object: object({}, { name, given }) })).toEqual([]);
+    expect(await warnings([...secret, "example.com/a=b"])).toEqual([]);
+    expect(await warnings([...secret, `${annotations.dataFromKeys}=a`])).toEqual([]);
+    expect(await warnings([...secret, `${annotations.dataFrom}=other`])).toEqual([says("other")]);
+    expect(await warnings([...secret, `${annotations.dataFrom}-`])).toEqual([
+      `metadata.annotations[${annotations.dataFrom}] is removed and spec.data is empty, so all copies become empty; ` +
+        "set spec.data in the same write, or remove the projects, to remove the copies",
+    ]);
+    expect(await warnings([...secret, "example.com/a=c"])).toEqual([]);
+    expect(await warnings([...secret, `${annotations.dataFrom}=tls`])).toEqual([says("tls")]);
+    const patch = { metadata: { annotations: { [annotations.dataFrom]: null } } };
+    const data = { spec: { data: { a: "QQ==" } } };
+    expect(
+      await warnings([
+        ...[...inNamespace, "patch", "sharedsecret", name, "--type=merge"],
+        `--patch=${JSON.stringify({ ...patch, ...data })}`,
+      ]),
+    ).toEqual([]);
   });
 
   it("gets warnings only about changed fields", async () => {

@@ -150,6 +150,55 @@ describe("the webhook requires of a key what the policy requires of a user:", ()
     expect([asked(most), asked(most + 1)]).toEqual([most, 1]);
   });
 
+  test("get for the annotations of latchkey-data-from, and as long a list of access rules", () => {
+    const from = { [annotations.dataFrom]: "tls" };
+    const prefixes = new Set(
+      ["optionSet", "optionRemoved"].flatMap((name) =>
+        [...expressionOf("latchkey-data-from", name).matchAll(/startsWith\('([^']+-)'\)/g)].map(
+          ([, prefix = ""]) => prefix,
+        ),
+      ),
+    );
+    expect(prefixes.size).toBe(2);
+    const others = keys.filter((key) => key !== annotations.dataFrom);
+    expect(
+      others.filter((key) =>
+        requires(
+          "get",
+          secret({ annotations: { ...from, [key]: "web" } }),
+          secret({ annotations: from }),
+        ),
+      ),
+    ).toEqual(
+      others.filter(
+        (key) =>
+          key === annotations.dataFromKeys ||
+          [...prefixes].some((prefix) => key.startsWith(prefix)),
+      ),
+    );
+    const rules = (count: number, users: number) =>
+      Array.from({ length: count }, () => ({
+        verbs: ["get"],
+        users: Array.from({ length: users }, (_, at) => `u${at}`),
+      }));
+    const narrowed = (before: readonly object[], after: readonly object[]) =>
+      requires(
+        "get",
+        secret({ annotations: from }, { access: after }),
+        secret({ annotations: from }, { access: before }),
+      );
+    const limits = expressionOf("latchkey-data-from", "isAccessLong");
+    const [mostRules = 0, , mostEntries = 0] = [...limits.matchAll(/> (\d+)/g)].map(([, number]) =>
+      Number(number),
+    );
+    expect([
+      narrowed(rules(mostRules, 1), rules(mostRules - 1, 1)),
+      narrowed(rules(mostRules + 1, 1), rules(mostRules, 1)),
+      narrowed(rules(1, mostEntries / 2 - 1), rules(1, mostEntries / 2 - 2)),
+      narrowed(rules(1, mostEntries / 2), rules(1, mostEntries / 2 - 1)),
+    ]).toEqual([false, true, false, true]);
+  });
+
   test("delete for the annotations and fields of latchkey-access-change", () => {
     const fields = [
       ...expressionOf("latchkey-access-change", "changed").matchAll(/'spec\.(\w+)'/g),

@@ -19,6 +19,7 @@ const withoutPolicy: ReadonlyMap<string, string> = new Map([
   [sharePolicies.projects, "all who may write SharedSecrets share them with every project"],
   [sharePolicies.clusters, "all who may write SharedSecrets share them with every cluster"],
   [sharePolicies.outboxes, "all who may write Secrets share them with every connected cluster"],
+  [sharePolicies.sources, "all who may write SharedSecrets share the Secrets that name them"],
 ]);
 
 /** What the policies of the cluster are; of most of them, only what is wrong. */

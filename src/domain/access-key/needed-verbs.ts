@@ -11,6 +11,7 @@ import { listAt, recordAt, stringAt, stringMapAt, stringsAt } from "../../api/pa
 import { resources } from "../../api/resources.ts";
 import { isSame } from "../plan/merge-patch.ts";
 import { clusterOfOutbox } from "../outbox/outbox-names.ts";
+import { changedAnnotations, isDataFrom, secretToGet } from "../sync/data-from-change.ts";
 import { clusterList, syncList, type SyncList } from "../sync/option-items.ts";
 
 /** The parts of a write that decide which verbs it requires. */
@@ -20,7 +21,8 @@ type Change = Pick<AdmissionRequest, "namespace" | "object" | "oldObject">;
  * The verbs that a change of a SharedSecret, a DirectClusterEndpointToken or a Namespace requires
  * in addition to its own (`create`, `update`): the policies `latchkey-access-change`,
  * `latchkey-deletion-guard`, `latchkey-project-share`, `latchkey-cluster-share`,
- * `latchkey-project-assignment` and `latchkey-outbox` check them with the authorizer for the user.
+ * `latchkey-data-from`, `latchkey-project-assignment` and `latchkey-outbox` check them with the
+ * authorizer for the user.
  */
 export function neededVerbs(change: Change): readonly ReviewedResource[] {
   const { object, oldObject } = change;
@@ -29,7 +31,7 @@ export function neededVerbs(change: Change): readonly ReviewedResource[] {
   if (kind === resources.sharedSecrets.kind) {
     const isGuarded = deletes || changesAccess(object, oldObject);
     const { plural } = resources.sharedSecrets;
-    return [...(isGuarded ? deleteOf(change, plural) : []), ...shareOf(change)];
+    return [...(isGuarded ? deleteOf(change, plural) : []), ...shareOf(change), ...getOf(change)];
   }
   if (kind === resources.endpointTokens.kind)
     return deletes ? deleteOf(change, resources.endpointTokens.plural) : [];
@@ -41,6 +43,16 @@ function deleteOf({ namespace, oldObject }: Change, resource: string): readonly 
   if (oldObject === undefined) return [];
   const name = stringAt(recordAt(oldObject, "metadata"), "name") ?? "";
   return [{ kind: "resource", verb: "delete", group, resource, subresource: "", name, namespace }];
+}
+
+/** The verb on the Secret whose data a change gives to more users, namespaces or clusters. */
+function getOf({ namespace, object, oldObject }: Change): readonly ReviewedResource[] {
+  const name = secretToGet(object, oldObject);
+  if (name === undefined) return [];
+  const { group: core, plural: resource } = resources.secrets;
+  return [
+    { kind: "resource", verb: "get", group: core, resource, subresource: "", name, namespace },
+  ];
 }
 
 /** Whether a change can delete an object. */
@@ -60,7 +72,9 @@ function changesAccess(object: unknown, stored: unknown): boolean {
     !isSame(spec["owner"], storedSpec["owner"]) ||
     changedAnnotations(object, stored).some(
       (name) =>
-        name.startsWith(annotationPrefixes.sync) || name.startsWith(annotationPrefixes.copy),
+        isDataFrom(name) ||
+        name.startsWith(annotationPrefixes.sync) ||
+        name.startsWith(annotationPrefixes.copy),
     )
   );
 }
@@ -75,6 +89,8 @@ const decidingCopies: readonly string[] = [
   annotations.syncFormat,
   annotations.syncFormatKey,
   annotations.syncFormatFrom,
+  annotations.dataFrom,
+  annotations.dataFromKeys,
 ];
 
 /**
@@ -160,13 +176,6 @@ function onNamed(
     name,
     namespace: "",
   }));
-}
-
-function changedAnnotations(object: unknown, stored: unknown): readonly string[] {
-  const [after, before] = [annotationsOf(object), annotationsOf(stored)];
-  return [...new Set([...Object.keys(after), ...Object.keys(before)])].filter(
-    (name) => after[name] !== before[name],
-  );
 }
 
 function annotationsOf(object: unknown): Readonly<Record<string, string>> {

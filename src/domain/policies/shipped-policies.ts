@@ -4,10 +4,13 @@
  */
 export const shippedPolicies = {
   "latchkey-access-change": {
-    "0.1.0": "479669d6ac6747ecd43aea1f658aa3cece5e62dd94a2cb0c3d94b77376255105",
+    "0.1.0": "cb7a4a598c235d1be14265b140ddbb6fecb331c52d3a6ff54a663c12e1e8ed51",
   },
   "latchkey-cluster-share": {
-    "0.1.0": "136e879f93179d199a063b891ac198c3b5fa86f97292008429027093e4ae97c5",
+    "0.1.0": "07611d2370b6201a1e35aac95beb67b4a63421cba28c161040dc1cfb8255f9c7",
+  },
+  "latchkey-data-from": {
+    "0.1.0": "5f5b3a4295ce71097b008e78f159d07cc3070d1e2076279d47451f68dff7851c",
   },
   "latchkey-deletion-guard": {
     "0.1.0": "eeb50769ac53a2d553363c559154400212ff5dea993b531f253f84a5d891b54c",
@@ -25,7 +28,7 @@ export const shippedPolicies = {
     "0.1.0": "7cc3e25ef1debff4417872eee9f751e0885c8c2d5633c870b88edad25ccbb291",
   },
   "latchkey-own-rbac": {
-    "0.1.0": "64ee09c1396980547942d2335df85196b8a6023066296ab374bbbed93398ca21",
+    "0.1.0": "b8b3813af40d30895ba78218d8d3e0b2fb0b2b3044231f6e69dff578056d0952",
   },
   "latchkey-own-secrets": {
     "0.1.0": "4126182b60769ad42a04419ca48b9d6b97561df348b4ef174979bb107dd3fb40",
@@ -37,7 +40,7 @@ export const shippedPolicies = {
     "0.1.0": "9f77903312b6b6540da4a15e210cc9ce4bca4f9b14a3eb0cae69d9ae27df4bff",
   },
   "latchkey-project-share": {
-    "0.1.0": "4750e41c526ba520cfdd89d25dc9f4c410d8e8278fa0d64ee1099802510959a9",
+    "0.1.0": "cfcf654324c3c1edec2f290eb68ce32e5b4a4cc1c276555bef86c509cad9c324",
   },
   "latchkey-requester-annotations": {
     "0.1.0": "10a7c728c39f6500581408db9e7f8ca784f2527d20bdbd5ec13441b2316fc7a5",

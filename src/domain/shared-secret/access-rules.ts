@@ -50,7 +50,10 @@ const rbacGroup = resources.roles.group;
  * Returns the grants of the owner and the access rules. An invalid rule grants nothing; the other
  * rules are still applied.
  */
-export function accessOf(secret: SharedSecret, prefixes: Prefixes): Access {
+export function accessOf(
+  secret: Pick<SharedSecret, "owner" | "access">,
+  prefixes: Prefixes,
+): Access {
   const grants: Grant[] = [];
   const problems: string[] = [];
   const emptyRules: string[] = [];

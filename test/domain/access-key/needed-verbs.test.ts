@@ -184,6 +184,48 @@ describe("a change of a SharedSecret requires", () => {
       ["share clusters east"],
     ],
     [
+      "get on the Secret that a new SharedSecret follows, and share for its projects",
+      offering("web", { [name("data-from")]: "tls" }),
+      undefined,
+      ["share projects web", "get secrets tls in web-1"],
+    ],
+    [
+      "delete, share for each project, and get for a Secret that it follows",
+      offering("web", { [name("data-from")]: "tls" }),
+      offering("web"),
+      [...deleting, "share projects web", "get secrets tls in web-1"],
+    ],
+    [
+      "delete, share for each project, and get for other data keys",
+      offering("web", { [name("data-from")]: "tls", [name("data-from-keys")]: "a" }),
+      offering("web", { [name("data-from")]: "tls" }),
+      [...deleting, "share projects web", "get secrets tls in web-1"],
+    ],
+    [
+      "delete, share and get for an added project",
+      offering("web,pay", { [name("data-from")]: "tls" }),
+      offering("web", { [name("data-from")]: "tls" }),
+      [...deleting, "share projects pay", "get secrets tls in web-1"],
+    ],
+    [
+      "no get for a removed project",
+      offering("web", { [name("data-from")]: "tls" }),
+      offering("web,pay", { [name("data-from")]: "tls" }),
+      deleting,
+    ],
+    [
+      "no get where it follows no Secret any more",
+      offering("web"),
+      offering("web", { [name("data-from")]: "tls" }),
+      [...deleting, "share projects web"],
+    ],
+    [
+      "delete for null in an annotation, which is stored as an empty text",
+      secret({ annotations: { [name("sync-secret-name")]: null } }),
+      secret(),
+      deleting,
+    ],
+    [
       "nothing for a new SharedSecret without projects",
       secret({}, { access: [{ name: "a" }] }),
       undefined,
