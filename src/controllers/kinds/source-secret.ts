@@ -72,8 +72,8 @@ function isUnread({ followed }: Source): boolean {
 }
 
 /**
- * The Secret of this key. If the watch has another version, it is brought to that of the API server,
- * so that every other one that follows is a change: also one that a restore of etcd brings back.
+ * The Secret of this key. If the watch has another version, it is brought to that of the API
+ * server, so that every other one that follows is a change: also one that a restore of etcd brings back.
  */
 function readSecret(
   key: Key,
