@@ -15,12 +15,13 @@ import {
   type OwnPlural,
   ownPath,
   plainKeyOf,
+  sharedSecretPath,
 } from "../support/bench-objects.ts";
 import { stageLabel } from "./admission-stages.ts";
 import type { BenchFixture, Running } from "./bench-fixture.ts";
 import type { Load } from "./processor-costs.ts";
 
-/** What the loads need: clients of two users without other rights than to create objects. */
+/** What the loads need: clients of two users who may create and patch objects, and get one Secret. */
 export interface LoadDeps {
   readonly fixture: BenchFixture;
   readonly users: readonly (readonly [name: string, client: BareClient])[];
@@ -38,13 +39,24 @@ export function loadName(plural: OwnPlural, stage: string): string {
 
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 
-/** Lets all users create keys, tokens, and ConfigMaps in the namespace of the bench. */
+/** The Secret that SharedSecrets follow; a policy asks who may get it, and it need not exist. */
+const followed = "followed";
+
+/** Lets all users create keys, tokens, and what is in the namespace of the bench. */
 export async function allowUsers({ admin }: BenchFixture): Promise<void> {
   const apiGroup = "rbac.authorization.k8s.io";
   const subjects = [{ kind: "Group", name: "system:authenticated", apiGroup }];
   const metadata = { name: "bench-admission" };
   const roleRef = (kind: string, name: string): object => ({ apiGroup, kind, name });
-  const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["create"] }];
+  const rules = [
+    { apiGroups: [""], resources: ["configmaps"], verbs: ["create"] },
+    { apiGroups: [""], resources: ["secrets"], resourceNames: [followed], verbs: ["get"] },
+    {
+      apiGroups: ["management.service"],
+      resources: ["sharedsecrets"],
+      verbs: ["create", "patch", "delete"],
+    },
+  ];
   const ofAll = { metadata, subjects, roleRef: roleRef("ClusterRole", "latchkey-requester") };
   const inHome = { metadata, subjects, roleRef: roleRef("Role", metadata.name) };
   await admin.send(post(`${rbac}/clusterrolebindings`, ofAll));
@@ -81,6 +93,53 @@ export function createLoad({ fixture, users }: LoadDeps, plural: OwnPlural, stag
       return count;
     },
     clean: () => removeOwn(fixture, plural, stage),
+  };
+}
+
+/** What is measured of SharedSecrets that follow a Secret. */
+export const followingWork = ["create", "label", "add a user", "take a user out"] as const;
+
+const readers = Array.from({ length: 100 }, (_, at) => `reader-${at}`);
+const accessOf = (users: readonly string[]) => ({
+  spec: { access: [{ verbs: ["get", "list", "watch"], users }] },
+});
+const changeOf = {
+  label: { metadata: { labels: { changed: "true" } } },
+  "add a user": accessOf([...readers, "another"]),
+  "take a user out": accessOf(readers.slice(1)),
+} as const;
+
+/** Creates or changes SharedSecrets that follow a Secret, and that 100 users read. */
+export function followingLoad(
+  { fixture, users }: LoadDeps,
+  work: (typeof followingWork)[number],
+  stage: string,
+): Load {
+  const nameOf = (index: number, round: number): string =>
+    `${work.replaceAll(" ", "-")}-${stage}-${round}-${index}`;
+  const create = (count: number, round: number): Promise<number> =>
+    clientOf(users, round).pour(count, (index) => {
+      const metadata = {
+        name: nameOf(index, round),
+        labels: { [stageLabel]: stage },
+        annotations: { [annotations.dataFrom]: followed },
+      };
+      return createRequest("SharedSecret", metadata, accessOf(readers).spec);
+    });
+  return {
+    name: `SharedSecret with data-from, ${work}, ${stage}`,
+    async prepare(count, round) {
+      if (work !== "create") await create(count, round);
+    },
+    async run(count, round) {
+      if (work === "create") await create(count, round);
+      else
+        await clientOf(users, round).pour(count, (index) =>
+          patch(sharedSecretPath(home, nameOf(index, round)), changeOf[work]),
+        );
+      return count;
+    },
+    clean: () => removeAll(fixture, sharedSecretPath(home), stage),
   };
 }
 

@@ -39,7 +39,10 @@ export interface PolicyFile {
 
 const directory = join(repository, "config", "policies");
 
-/** The files with policies that see the creation of keys or tokens. */
+/** Kinds whose creation is measured. */
+const measured = ["ownedaccesskeys", "directclusterendpointtokens", "sharedsecrets"];
+
+/** The files with policies that see the creation of what is measured. */
 export function policyFiles(): readonly PolicyFile[] {
   const files = readdirSync(directory).filter((file) => file !== "kustomization.yaml");
   return files
@@ -51,9 +54,7 @@ export function policyFiles(): readonly PolicyFile[] {
         sees: objects.flatMap(createdIn),
       };
     })
-    .filter(({ sees }) =>
-      sees.some((plural) => ["ownedaccesskeys", "directclusterendpointtokens"].includes(plural)),
-    );
+    .filter(({ sees }) => sees.some((plural) => measured.includes(plural)));
 }
 
 function bindingIn(object: unknown): readonly string[] {

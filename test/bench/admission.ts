@@ -19,6 +19,8 @@ import {
   allowUsers,
   configMapLoad,
   createLoad,
+  followingLoad,
+  followingWork,
   grantLoad,
   type LoadDeps,
   loadName,
@@ -41,7 +43,8 @@ const webhookStage = "webhooks";
 
 /**
  * Processor time of kube-apiserver for each new key and token, and of the other processes: without
- * policies, with those of each file, with all, with the webhook, and with the controller.
+ * policies, with those of each file, with all, with the webhook, and with the controller. The same
+ * without the processes for SharedSecrets that follow a Secret.
  */
 export async function admission({ fixture, size: sizes, report }: Bench): Promise<void> {
   const { controlPlane, say, servers } = fixture;
@@ -58,6 +61,8 @@ export async function admission({ fixture, size: sizes, report }: Bench): Promis
   await pause(policyChangeMs);
   say("creating keys and tokens with some of the policies");
   report(rowsOf(await costsInTurns(policyLoads(deps, files), size, servers)));
+  say("creating and changing SharedSecrets that follow a Secret");
+  report(rowsOf(await costsInTurns(followingLoads(deps), size, servers)));
   say("writing statuses and grants");
   report(rowsOf(await costsInTurns(writeLoads(deps), size, servers)));
   const webhook = await fixture.startWebhook([`--certificate-names=${webhookHost}`]);
@@ -89,6 +94,11 @@ function policyLoads(deps: LoadDeps, files: readonly PolicyFile[]): readonly Loa
     return stages.map((stage) => createLoad(deps, plural, stage));
   };
   return [configMapLoad(deps, "ConfigMap"), ...plurals.flatMap(ofPlural)];
+}
+
+function followingLoads(deps: LoadDeps): readonly Load[] {
+  const stages = [bareStage, onlyStage("data-from"), policiesStage];
+  return followingWork.flatMap((work) => stages.map((stage) => followingLoad(deps, work, stage)));
 }
 
 function writeLoads(deps: LoadDeps): readonly Load[] {
@@ -127,8 +137,7 @@ function rowsOf(costs: ReadonlyMap<string, Costs>, loads: readonly Load[] = []):
 
 /** The load without policies that a load is compared with. */
 function bareOf(name: string): string {
-  const [plural] = plurals.filter((one) => name.startsWith(loadName(one, "")));
-  return plural === undefined ? "" : loadName(plural, bareStage);
+  return `${name.slice(0, name.lastIndexOf(", "))}, ${bareStage}`;
 }
 
 function addedTo(measured: number, bare: Costs | undefined): readonly string[] {

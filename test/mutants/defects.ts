@@ -2,7 +2,8 @@
  * Draws defects from src, and looks for each with all tests of `make test` instead of the unit tests
  * alone. `draw` writes the list, from a seed and the coverage of the unit tests; `run` reports which
  * defects the tests of the named vitest projects detect. A defect that breaks a statement of the
- * specification stays when others are drawn, and the file of its test alone has to find it.
+ * specification, or a sentence about who may do something, stays when others are drawn, and the file
+ * of its test alone has to find it.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,6 +22,8 @@ interface Defect {
   readonly reachedBy: "unit tests" | "cluster tests";
   /** The row of docs/specification.md that it breaks, and the test of that row. */
   readonly statement?: string;
+  /** What it breaks, if no row of that page says it. */
+  readonly sentence?: string;
   readonly test?: string;
 }
 
@@ -125,7 +128,7 @@ async function run(defects: readonly Defect[], vitestArguments: readonly string[
 const [command, ...rest] = process.argv.slice(2);
 if (command === "draw") {
   const seed = Number(rest[0]);
-  const kept = listed().filter(({ statement }) => statement !== undefined);
+  const kept = listed().filter(({ test }) => test !== undefined);
   const defects = [...draw(seed, rest[1] ?? ""), ...kept];
   writeFileSync(list, `${JSON.stringify({ seed, defects }, undefined, 2)}\n`);
   process.stdout.write(`SEED=${seed}: ${defects.length} defects in ${list}\n`);

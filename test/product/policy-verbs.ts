@@ -50,6 +50,7 @@ const [east, west] = [unique("east"), unique("west")];
 const [home, placed] = [unique("home"), unique("placed")];
 const [shared, owner, token] = [unique("shared"), unique("owner"), unique("token")];
 const [other, signing] = [unique("other"), unique("signing")];
+const [following, tls] = [unique("following"), unique("tls")];
 const uids = new Map<string, string>();
 
 const own = "management.service";
@@ -62,6 +63,7 @@ const sharedSecrets = [own, "sharedsecrets"] as const;
 const projects = [own, "projects"] as const;
 const clusters = [own, "clusters"] as const;
 const namespaces = ["", "namespaces"] as const;
+const secrets = ["", "secrets"] as const;
 const keys = [own, "ownedaccesskeys"] as const;
 const tokens = [own, "directclusterendpointtokens"] as const;
 const csrs = "certificates.k8s.io";
@@ -113,6 +115,14 @@ const deleting = {
   elsewhere: rule("delete", sharedSecrets, other),
   codes: granted,
   refusal: `does not allow delete sharedsecrets.management.service ${shared}`,
+};
+const getting = {
+  by: "latchkey-data-from",
+  covering: [rule("patch", sharedSecrets), rule("delete", sharedSecrets)],
+  verb: rule("get", secrets, tls),
+  elsewhere: rule("get", secrets, other),
+  codes: granted,
+  refusal: `does not allow get secrets ${tls}`,
 };
 const assigning = {
   verb: rule("assign", projects, web),
@@ -255,6 +265,70 @@ export const policyVerbs: readonly PolicyVerb[] = [
     elsewhere: rule("share", projects, web),
     codes: granted,
     refusal: `does not allow share projects.management.service ${pay}`,
+  },
+  {
+    ...getting,
+    what: "creating a SharedSecret that follows a Secret",
+    request: () =>
+      post(sharedSecretsPath, {
+        apiVersion,
+        kind: "SharedSecret",
+        metadata: { name: unique("new"), annotations: { [annotations.dataFrom]: tls } },
+      }),
+    covering: [rule("create", sharedSecrets)],
+    codes: created,
+  },
+  {
+    ...getting,
+    what: "creating one that follows a Secret, by server-side apply",
+    request: () => {
+      const metadata = { name: unique("new"), annotations: { [annotations.dataFrom]: tls } };
+      return {
+        method: "PATCH",
+        path: `${sharedSecretsPath}/${metadata.name}${dryRun}&fieldManager=test`,
+        type: patchTypes.apply,
+        body: { apiVersion, kind: "SharedSecret", metadata },
+      };
+    },
+    covering: [rule("patch", sharedSecrets), rule("create", sharedSecrets)],
+    codes: created,
+  },
+  ...[
+    {
+      what: "following a Secret",
+      name: other,
+      body: { metadata: { annotations: { [annotations.dataFrom]: tls } } },
+    },
+    {
+      what: "other data keys of a Secret that is followed",
+      name: following,
+      body: { metadata: { annotations: { [annotations.dataFromKeys]: "a" } } },
+    },
+    {
+      what: "giving another user access to the data of a Secret that is followed",
+      name: following,
+      body: { spec: { access: [{ users: ["bob"], verbs: ["get"] }] } },
+    },
+    {
+      what: "giving it another owner",
+      name: following,
+      body: { spec: { owner: { user: "bob" } } },
+    },
+    {
+      what: "renaming the copies of a Secret that is followed",
+      name: following,
+      body: { metadata: { annotations: { [annotations.syncSecretName]: "a" } } },
+    },
+  ].map(({ what, name, body }) => ({
+    ...getting,
+    what,
+    request: () => merge(`${sharedSecretsPath}/${name}`, body),
+  })),
+  {
+    ...getting,
+    what: "taking users out of a Secret that is followed",
+    request: () => merge(`${sharedSecretsPath}/${following}`, { spec: { access: [] } }),
+    codes: [200, 200, 200, 200],
   },
   {
     what: "creating the namespace of an outbox",
@@ -439,6 +513,16 @@ export async function arrangePolicyVerbs(): Promise<void> {
       annotations: { [annotations.syncToProjects]: pay },
     },
   });
+  for (const [name, given, spec] of [
+    [other, {}, {}],
+    [following, { [annotations.dataFrom]: tls }, { access: [{ users: ["ann"], verbs: ["get"] }] }],
+  ] as const)
+    await create(sharedSecretsPath, {
+      apiVersion,
+      kind: "SharedSecret",
+      metadata: { name, annotations: given },
+      spec,
+    });
   await make("DirectClusterEndpointToken", { name: token });
   await makeKey({ name: other, spec: { user: "alice" } });
   await create(`/apis/${csrs}/v1/certificatesigningrequests`, {

@@ -76,6 +76,7 @@ export const refusedRequests: readonly (readonly [policy: string, by: Caller, re
   ],
   ["project-share", tenant, postShared(named("shared", annotations.syncToProjects, "web"))],
   ["cluster-share", tenant, postShared(named("shared", annotations.syncToClusters, "east"))],
+  ["data-from", tenant, postShared(named("shared", annotations.dataFrom, "tls"))],
   ["outbox", tenant, postNamespace("latchkey-cluster-east")],
   ["sync-from", root, postNamespace(named("mine", annotations.syncFrom, "!"))],
   [
