@@ -83,7 +83,7 @@ function enqueueFollowed({ before, after }: Change<Source>, enqueuer: CentralEnq
   const [former, current] = [before, after].map((state) => state && followedKey(state));
   if (current !== undefined && after?.followed?.state === "unread")
     queues.source.add(current, "high");
-  // Another one may be among the oldest now.
+  // Its pace is forgotten with its last follower.
   if (former !== undefined && former !== current) queues.source.add(former, "low");
   for (const key of former === current ? [] : [former, current]) {
     if (key === undefined) continue;

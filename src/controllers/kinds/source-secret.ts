@@ -1,4 +1,4 @@
-import { byAge, type Key, keyOf, refOf } from "../../api/object.ts";
+import { type Key, keyOf, refOf } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
 import { nothingToDo, type Plan } from "../../domain/plan/plan.ts";
 import type { Source } from "../../domain/sync/copy.ts";
@@ -49,7 +49,7 @@ export const sourceSecretReconciler: Reconciler<World> = {
     if ("questions" in read) return read;
     const next = sourceRead(pace, world.clock.monotonic());
     sourcePaces.set(key, next);
-    for (const follower of followers) record(follower, { read, followers, pace: next }, world);
+    for (const follower of followers) record(follower, { read, pace: next }, world);
     return resultOf(next, isWatched(key, read, world), world);
   },
   report({ key, world, reported }) {
@@ -60,21 +60,16 @@ export const sourceSecretReconciler: Reconciler<World> = {
   },
 };
 
-/** The SharedSecrets that follow a Secret, the oldest first. */
+/** The SharedSecrets that follow a Secret. */
 function followersOf(key: Key, { stores }: World): readonly Source[] {
-  return stores.sharedSecrets
-    .by(syncIndexes.dataFrom, key)
-    .toSorted((one, other) => byAge(one.secret, other.secret));
+  return stores.sharedSecrets.by(syncIndexes.dataFrom, key);
 }
 
 function isUnread({ followed }: Source): boolean {
   return followed?.state === "unread";
 }
 
-/**
- * The Secret of this key. If the watch has another version, it is brought to that of the API
- * server, so that every other one that follows is a change: also one that a restore of etcd brings back.
- */
+/** The Secret of this key. One that is not watched is stored, so that every change is an event. */
 function readSecret(
   key: Key,
   world: World,
@@ -85,7 +80,7 @@ function readSecret(
   const read = { do: "read-source", ref } as const;
   const found = answerTo(read, answers)?.source;
   if (found === undefined) return { questions: [read] };
-  if (isWatched(key, found, world)) return found;
+  if (found.kind === "gone" || secretAt(key, world.stores) !== undefined) return found;
   return askFor([{ do: "refresh", resource: resources.secrets, ref }], answers) ?? found;
 }
 
@@ -103,21 +98,16 @@ function isWatched(key: Key, read: ReadSourceSecret, world: World): boolean {
 
 interface Read {
   readonly read: ReadSourceSecret;
-  readonly followers: readonly Source[];
   readonly pace: SourcePace;
 }
 
 function record(
   { secret, followed }: Source,
-  { read, followers, pace }: Read,
+  { read, pace }: Read,
   { options, recordFollowed }: World,
 ): void {
   if (followed === undefined) return;
-  const context = {
-    followers: followers.map((follower) => follower.secret),
-    namespace: options.namespace,
-  };
-  const data = followedData(secret, followed, read, context);
+  const data = followedData(secret, followed, read, options.namespace);
   recordFollowed(keyOf(secret.metadata), data, { changesOften: changesOften(pace) });
 }
 
@@ -127,7 +117,10 @@ function recordUnreadable({ secret, followed }: Source, why: string, world: Worl
   world.recordFollowed(keyOf(secret.metadata), data, { changesOften: false });
 }
 
-/** What was read and is not watched is read again: no event may say that it has changed. */
+/**
+ * What was read before its event arrives is read again: etcd may be restored to the version that
+ * the watch has, and no event follows.
+ */
 const readAgainMs = 1_000;
 
 function resultOf(pace: SourcePace, isCurrent: boolean, world: World): Plan {
