@@ -97,13 +97,14 @@ function becomesCopy(
 const certificate = { "tls.crt": base64(`${canary}crt`), "tls.key": base64(`${canary}key`) };
 const registry = { ".dockerconfigjson": base64(`{"auths":{"${canary}":{}}}`) };
 
+type Data = Readonly<Record<string, string>>;
+
 interface Row {
   readonly what: string;
   readonly secret: SourceSecret;
   readonly changed: SourceSecret["data"];
   readonly options?: Readonly<Record<string, string>>;
-  readonly has?: (data: Readonly<Record<string, string>>) => Record<string, string>;
-  readonly copyType?: string;
+  readonly has?: (data: Data) => Data;
 }
 
 const opaque = dataOf("password", "other");
@@ -166,11 +167,7 @@ const rows: readonly Row[] = [
 ];
 
 describe.concurrent("a SharedSecret follows a Secret:", () => {
-  it.each(rows)("$what", async ({ secret: given, changed = {}, options, ...row }) => {
-    const { has = (data: Readonly<Record<string, string>>) => ({ ...data }), secret = given } = {
-      secret: given,
-      ...row,
-    };
+  it.each(rows)("$what", async ({ secret, changed = {}, options, has = (data: Data) => data }) => {
     const namespace = await makeNamespace();
     const [name, dataFor] = [unique("source"), unique("shared")];
     const following = await follow({ namespace, secret: name, name: dataFor }, options);
