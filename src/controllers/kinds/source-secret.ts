@@ -71,10 +71,7 @@ function isUnread({ followed }: Source): boolean {
   return followed?.state === "unread";
 }
 
-/**
- * The Secret of this key. If the watch has another version, it is brought to that of the API
- * server, so that every other one that follows is a change: also one that a restore of etcd brings back.
- */
+/** The Secret of this key. One that is not watched is stored, so that every change is an event. */
 function readSecret(
   key: Key,
   world: World,
@@ -85,7 +82,7 @@ function readSecret(
   const read = { do: "read-source", ref } as const;
   const found = answerTo(read, answers)?.source;
   if (found === undefined) return { questions: [read] };
-  if (isWatched(key, found, world)) return found;
+  if (found.kind === "gone" || secretAt(key, world.stores) !== undefined) return found;
   return askFor([{ do: "refresh", resource: resources.secrets, ref }], answers) ?? found;
 }
 
@@ -127,7 +124,10 @@ function recordUnreadable({ secret, followed }: Source, why: string, world: Worl
   world.recordFollowed(keyOf(secret.metadata), data, { changesOften: false });
 }
 
-/** What was read and is not watched is read again: no event may say that it has changed. */
+/**
+ * What was read before its event arrives is read again: etcd may be restored to the version that the
+ * watch has, and no event follows.
+ */
 const readAgainMs = 1_000;
 
 function resultOf(pace: SourcePace, isCurrent: boolean, world: World): Plan {

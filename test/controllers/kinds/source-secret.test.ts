@@ -85,17 +85,22 @@ describe("a Secret that a SharedSecret follows", () => {
     expect(JSON.stringify(client.requests)).not.toContain(value);
   });
 
+  test("is read into the stores if nothing of it is watched", async () => {
+    const { reconcile, refreshed, stateOf } = await setup({ watched: "nothing" });
+    expect(await reconcile()).toBe(1_000);
+    expect([refreshed, stateOf()]).toEqual([["secrets team/source"], "data"]);
+  });
+
   test.for<[string, Parameters<typeof setup>[0], boolean]>([
-    ["nothing of it", { watched: "nothing" }, true],
     ["another version of it", { watched: source(), has: source() }, true],
     ["another one of its name", { watched: source("db", { uid: "uid-former" }) }, true],
     ["it, and it is gone", { watched: source(), has: gone }, true],
     ["nothing, and it does not exist", { watched: "nothing", has: gone }, false],
     ["what was read", {}, false],
-  ])("is read into the stores if the watch has %s", async ([, found, isRefreshed]) => {
+  ])("is read again, or not, if the watch has %s", async ([, found, isReadAgain]) => {
     const { reconcile, refreshed, stateOf } = await setup(found);
-    expect(await reconcile()).toBe(isRefreshed ? 1_000 : "done");
-    expect(refreshed).toEqual(isRefreshed ? ["secrets team/source"] : []);
+    expect(await reconcile()).toBe(isReadAgain ? 1_000 : "done");
+    expect(refreshed).toEqual([]);
     expect(stateOf()).toBe(found?.has === gone ? "none" : "data");
   });
 
