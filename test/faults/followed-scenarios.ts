@@ -89,7 +89,7 @@ export const ofFollowers: readonly Scenario[] = [
         }),
       ],
       [merge(secret(view), data("second"))],
-      [remove(db(view)), merge(secret(view), data("third"))],
+      [remove(db(view))],
       [gone(db(view))],
     ],
   },
