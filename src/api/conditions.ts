@@ -79,7 +79,7 @@ export const reasons = {
     "The data is too large for a Secret, or the subjects of an access rule for a RoleBinding.",
   SourceMissing: "The Secret that data-from names does not exist; copies keep their data.",
   SourceNotAllowed:
-    "The Secret that data-from names does not name the SharedSecret in data-for; copies are removed.",
+    "The Secret that data-from names does not name the SharedSecret in data-for; copies go.",
   SourceInvalid: "The Secret that data-from names cannot be a source; copies keep their data.",
   SourceChangesOften: "The Secret that data-from names changes often, and copies follow slowly.",
   MissingKey: "spec.key is empty.",

@@ -116,8 +116,7 @@ export class SourceData {
     if (followed !== undefined) {
       const { namespace: own = "" } = secret.metadata;
       const read = await readSource({ namespace: own, name: followed.name }, client);
-      // That it is among the oldest was found when its digest was taken.
-      const found = followedData(secret, followed, read, { followers: [], namespace });
+      const found = followedData(secret, followed, read, namespace);
       if (found.kind !== "data") return undefined;
       return { ...secret, data: found.data, keys: Object.keys(found.data).length };
     }

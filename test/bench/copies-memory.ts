@@ -13,19 +13,25 @@ const program = new URL("copies-memory-main.ts", import.meta.url).pathname;
 export function copiesMemory({ size, report }: Bench): Promise<void> {
   const { sources, targets } = size.memory;
   const flags = [...imageNodeFlags(), "--expose-gc"];
-  const output = execFileSync("node", [...flags, program, String(sources), String(targets)], {
-    encoding: "utf8",
-    maxBuffer: 1024 * 1024,
-  });
-  const seen: unknown = JSON.parse(output);
-  const at = (name: string): number => numberAt(seen, name) ?? Number.NaN;
+  const measured = (...args: readonly (number | string)[]): unknown =>
+    JSON.parse(
+      execFileSync("node", [...flags, program, ...args.map(String)], {
+        encoding: "utf8",
+        maxBuffer: 1024 * 1024,
+      }),
+    );
+  const [seen, following] = [measured(sources, targets), measured(sources, 0, "following")];
+  const at = (name: string, from = seen): number => numberAt(from, name) ?? Number.NaN;
   const copies = sources * targets;
-  const perObject = (name: string, count: number): string =>
-    `${Math.round((at(name) * 2 ** 20) / count)} bytes each`;
+  const perObject = (name: string, count: number, from = seen): string =>
+    `${Math.round((at(name, from) * 2 ** 20) / count)} bytes each`;
   report([
     row("memory of the program without objects, resident", [at("base"), "MB"], { note: "" }),
     row(`heap of ${sources} SharedSecrets`, [at("sources"), "MB"], {
       note: perObject("sources", sources),
+    }),
+    row(`heap of ${sources} SharedSecrets that follow Secrets`, [at("sources", following), "MB"], {
+      note: perObject("sources", sources, following),
     }),
     row(`heap of ${copies} copies`, [at("copies"), "MB"], { note: perObject("copies", copies) }),
     row(`memory with ${sources} + ${copies} objects, resident`, [at("resident"), "MB"], {

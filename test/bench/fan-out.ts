@@ -3,6 +3,8 @@ import { numberAt, recordAt } from "../../src/api/parse.ts";
 import { patch, remove } from "../support/bare-client.ts";
 import {
   dataOf,
+  followedRequest,
+  followerRequest,
   home,
   namesOf,
   placeholderRequest,
@@ -41,11 +43,21 @@ interface Terms {
   readonly project: string;
   readonly namespaces: readonly string[];
   readonly rounds: number;
-  readonly form: TargetForm;
+  readonly form: FanOutForm;
 }
 
+/** What is synced: copies, also of a SharedSecret that follows a Secret, or placeholders. */
+type FanOutForm = TargetForm | "followed";
+
+/** The verbs of the rows about the first write of each Secret, and the second. */
+const verbs: Readonly<Record<FanOutForm, readonly [first: string, second: string]>> = {
+  copies: ["create", "update"],
+  placeholders: ["fill", "update placeholders of"],
+  followed: ["create from a Secret", "update from a Secret"],
+};
+
 /** Syncs to as many namespaces as the sizes say, as copies or into placeholders. */
-export function fanOut({ fixture, size, report }: Bench, form: TargetForm): Promise<void> {
+export function fanOut({ fixture, size, report }: Bench, form: FanOutForm): Promise<void> {
   return withWarmController(fixture, async (running) => {
     for (const { targets, rounds } of size.fanOuts) {
       fixture.say(`${form} in ${targets} namespaces`);
@@ -69,7 +81,8 @@ async function fanOutRows(
   const { project, namespaces, form } = terms;
   const [first, second, unchanged] = [new Rounds(), new Rounds(), new Rounds().latchkey];
   const { admin, account } = fixture;
-  const bare = secretCeiling(account, namespaces, form);
+  const isFollowed = form === "followed";
+  const bare = secretCeiling(account, namespaces, isFollowed ? "copies" : form);
   const width = namespaces.length;
   const timed = timerOf(fixture, running);
   for (let round = 0; round < terms.rounds; round += 1) {
@@ -87,22 +100,32 @@ async function fanOutRows(
       latchkey.push(await timed.latchkey(sent));
       await running.readings.settled();
     };
-    const create = form === "copies" ? bare.create : bare.replace;
-    await measure(first, create, sharedSecretRequest({ name, project }, 1));
-    const update = patch(sharedSecretPath(home, name), { spec: { data: dataOf(2) } });
+    const follows = `${name}-source`;
+    if (isFollowed) await admin.send(followedRequest({ name: follows, dataFor: name }, 1));
+    await measure(
+      first,
+      form === "placeholders" ? bare.replace : bare.create,
+      isFollowed
+        ? followerRequest({ name, project, follows })
+        : sharedSecretRequest({ name, project }, 1),
+    );
+    const update = isFollowed
+      ? patch(secretPath(home, follows), { data: dataOf(2) })
+      : patch(sharedSecretPath(home, name), { spec: { data: dataOf(2) } });
     await measure(second, bare.replace, update);
     unchanged.push(await timed.latchkey(() => describeAnew(fixture, name)));
     arrivals.stop();
     await bare.remove();
     await removeSource(fixture, running, name);
+    if (isFollowed) await admin.send(remove(secretPath(home, follows)));
     if (form === "placeholders")
       await admin.pour(width, (index) => remove(secretPath(namespaces[index] ?? "", name)));
     await running.readings.settled();
   }
-  const names = form === "copies" ? ["create", "update"] : ["fill", "update placeholders of"];
+  const [firstVerb, secondVerb] = verbs[form];
   return [
-    ...ratesOf(`${names[0]} ${width}`, width, first),
-    ...ratesOf(`${names[1]} ${width}`, width, second),
+    ...ratesOf(`${firstVerb} ${width}`, width, first),
+    ...ratesOf(`${secondVerb} ${width}`, width, second),
     ...(form === "copies" ? [unchangedRow(width, unchanged)] : []),
   ];
 }
@@ -113,7 +136,7 @@ async function preparePlaceholders(
   { readings }: Running,
   { namespaces, form, name, bare }: Terms & { readonly name: string; readonly bare: SecretCeiling },
 ): Promise<void> {
-  if (form === "copies") return;
+  if (form !== "placeholders") return;
   await admin.pour(namespaces.length, (index) =>
     placeholderRequest(namespaces[index] ?? "", { namespace: home, name }),
   );

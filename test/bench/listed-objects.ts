@@ -12,6 +12,8 @@ export interface ListedObjects {
   readonly keys: number;
   /** Whether SharedSecrets and keys have a status; every hundredth is not ready. */
   readonly isReconciled: boolean;
+  /** Whether each SharedSecret follows a Secret instead of having data. */
+  readonly isFollowing?: boolean;
 }
 
 /** Called before a list of a kind; returns what is called after it. */
@@ -94,7 +96,7 @@ const sourceUid = (index: number): string =>
   `10000000-0000-4000-8000-${String(index).padStart(12, "0")}`;
 
 function* sources(objects: ListedObjects, add: Add): Iterable<WatchEvent> {
-  const { targets } = objects;
+  const { targets, isFollowing = false } = objects;
   for (let index = 0; index < objects.sources; index += 1)
     yield add(
       { namespace: home, name: `shared-${index}` },
@@ -104,9 +106,12 @@ function* sources(objects: ListedObjects, add: Add): Iterable<WatchEvent> {
         metadata: {
           uid: sourceUid(index),
           generation: 1,
-          annotations: { [annotations.syncToProjects]: "many" },
+          annotations: {
+            [annotations.syncToProjects]: "many",
+            ...(isFollowing && { [annotations.dataFrom]: `source-${index}` }),
+          },
         },
-        spec: { data: dataOf(index) },
+        spec: isFollowing ? {} : { data: dataOf(index) },
         ...statusOf(index, objects, ["Synced", "Conflict"], {
           sync: { desired: targets, synced: targets },
         }),

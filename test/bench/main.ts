@@ -29,6 +29,7 @@ import { start } from "./start.ts";
 const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   "fan-out": (bench) => fanOut(bench, "copies"),
   placeholders: (bench) => fanOut(bench, "placeholders"),
+  followed: (bench) => fanOut(bench, "followed"),
   latency,
   newcomer,
   mint,

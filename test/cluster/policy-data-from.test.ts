@@ -4,7 +4,7 @@ import { load, loadAll } from "js-yaml";
 import { beforeAll, expect, inject, it } from "vitest";
 import { annotations, group } from "../../src/api/names.ts";
 import { stringAt } from "../../src/api/parse.ts";
-import { secretToGet } from "../../src/domain/sync/data-from-change.ts";
+import { secretToGet } from "../../src/domain/access-key/data-from-change.ts";
 import { patchTypes } from "../support/cluster-connection.ts";
 import {
   followed,

@@ -14,7 +14,7 @@ export class FaultInjector<B extends Backend> {
   readonly #injection: Injection<B> | undefined;
   #calls = 0;
   /**
-   * The write or change at which the fault was injected; undefined if its moment was not reached.
+   * The request or change at which the fault was injected; undefined if its moment was not reached.
    */
   injectedAt: string | undefined;
 
@@ -23,10 +23,13 @@ export class FaultInjector<B extends Backend> {
     this.#injection = injection;
   }
 
-  /** Counts writes from now on. */
+  /** Counts writes and reads from now on. */
   arm(): void {
+    const { ledger } = this.#run.logbook;
     if (this.#injection?.moment.at === "call")
-      this.#run.activate({ onCall: (call) => this.#onCall(call) });
+      this.#run.activate({ onCall: (call) => this.#onCall(call, ledger.asked) });
+    if (this.#injection?.moment.at === "read")
+      this.#run.activate({ onRead: (call) => this.#onCall(call, ledger.reads) });
   }
 
   /** Injects the fault if this change is its moment. */
@@ -44,11 +47,11 @@ export class FaultInjector<B extends Backend> {
     this.#run.activate((await this.#injection.fault.begin?.(target, this.#run)) ?? {});
   }
 
-  #onCall(call: Call<B>) {
-    if (this.#injection?.moment.at !== "call") return undefined;
+  #onCall(call: Call<B>, requests: readonly string[]) {
+    if (this.#injection === undefined) return undefined;
     const { fault, moment } = this.#injection;
-    const asked = this.#run.logbook.ledger.asked.at(-1) ?? "";
-    if (moment.of?.test(asked) !== false) this.#calls += 1;
+    const asked = requests.at(-1) ?? "";
+    if (!("of" in moment) || moment.of?.test(asked) !== false) this.#calls += 1;
     if (this.#calls !== moment.number) return undefined;
     this.injectedAt = asked;
     this.#run.activate({});

@@ -19,21 +19,21 @@ export interface Allowance {
 export const usualAllowance: Allowance = { creates: 0, updates: 0, deletes: 0, statuses: 3 };
 
 /**
- * When a fault is injected: at the k-th write of a run (`of` restricts which writes count), or
- * before one of the scenario's changes; both from 1.
+ * When a fault is injected: at the k-th write of a run (`of` restricts which writes count), at the
+ * k-th read of a Secret with its data, or before one of the scenario's changes; all from 1.
  */
 export type Moment =
   | { readonly at: "call"; readonly number: number; readonly of?: RegExp }
-  | { readonly at: "change"; readonly number: number };
+  | { readonly at: "read" | "change"; readonly number: number };
 
 /** A kind of failure of a run on this backend. */
 export interface Fault<B extends Backend> {
   readonly name: string;
   readonly moments: readonly Moment["at"][];
   readonly allowance: Allowance;
-  /** Handles the write if the moment is a write. */
+  /** Handles the request if the moment is a write or a read. */
   readonly call?: (call: Call<B>, run: Run<B>) => Promise<ProxyAnswer | NoAnswer>;
-  /** Runs at a write, or before a change; the returned fault is active from then on. */
+  /** Runs at a request, or before a change; the returned fault is active from then on. */
   readonly begin?: (
     instance: InstanceOf<B>,
     run: Run<B>,

@@ -17,8 +17,8 @@ export type InProcessFault = Fault<InProcessBackend>;
  */
 const backAndForth: Allowance = { ...usualAllowance, updates: 2 };
 
-const atCalls: InProcessFault["moments"] = ["call"];
-const anywhere: InProcessFault["moments"] = ["call", "change"];
+const atCalls: InProcessFault["moments"] = ["call", "read"];
+const anywhere: InProcessFault["moments"] = ["call", "read", "change"];
 
 function refused(status: number, reason: string, retryAfter?: number): ProxyAnswer {
   const text = JSON.stringify({

@@ -26,6 +26,7 @@ export class Ledger {
   readonly #counts = new Map<string, number>();
   readonly #aliases = new Map<string, string>();
   readonly #asked: string[] = [];
+  readonly #reads: string[] = [];
   readonly #trace: string[] = [];
   readonly #now: () => number;
   readonly #began: number;
@@ -60,6 +61,17 @@ export class Ledger {
     this.#trace.push(`${Math.round(this.#now() - this.#began)} ms: ${text}`);
   }
 
+  /** Every read of a Secret with its data, as one line each. */
+  get reads(): readonly string[] {
+    return this.#reads;
+  }
+
+  read(request: ApiRequest): void {
+    const sentence = `read ${this.sentence(request, request.name ?? "").replace(/^GET /, "")}`;
+    this.#reads.push(sentence);
+    this.note(sentence);
+  }
+
   ask(request: ApiRequest): void {
     const sentence = this.sentence(request, request.name ?? "new");
     this.#asked.push(sentence);
@@ -88,6 +100,9 @@ export class Ledger {
 
   #learn(name: string, object: unknown): void {
     const { annotations: annotated, labels: given } = recordAt(object, "metadata");
+    const copyOf = isRecord(annotated) ? stringAt(annotated, annotations.copyOf) : undefined;
+    if (name.startsWith("latchkey-data-"))
+      this.#aliases.set(name, `data of ${copyOf?.replace(/ ->.*/s, "").split("/")[1]}`);
     if (stringAt(given, labels.component) === components.connectorData)
       this.#aliases.set(name, "connector data");
     const [rule] = listAt(object, "rules");

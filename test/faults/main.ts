@@ -23,8 +23,8 @@ const lanes = { name: "worker", count: Number(values.lanes) };
 await runProgram(lanes, async ({ workers, seconds }) => {
   const chosen = scenarios.filter(({ name }) => name.includes(values.scenario));
   const learned = await learn(workers, chosen, { seed, lessons: 3, play });
-  for (const [{ name }, { calls, changes }] of learned)
-    say(`${name}: ${calls} writes, ${changes} changes`);
+  for (const [{ name }, { calls, reads, changes }] of learned)
+    say(`${name}: ${calls} writes, ${reads} reads of Secrets, ${changes} changes`);
   const matching = cellsOf(learned, faults, seed).filter(
     ({ fault, moment }) =>
       fault.name.includes(values.fault) &&
@@ -35,7 +35,7 @@ await runProgram(lanes, async ({ workers, seconds }) => {
     seed,
   ).slice(0, values.sample === undefined ? Infinity : Number(values.sample));
   const points = [...learned.values()].reduce(
-    (sum, { calls, changes }) => sum + calls + changes,
+    (sum, { calls, reads, changes }) => sum + calls + reads + changes,
     0,
   );
   say(

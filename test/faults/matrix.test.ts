@@ -14,7 +14,7 @@ import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 // Always the same sample, so that a change is tested on its own. SEED= selects other samples, and
 // make faults plays all runs.
 const seed = Number(process.env.SEED ?? 7);
-const sample = { scenarios: 5, runs: 24, workers: 8 };
+const sample = { scenarios: 6, runs: 28, workers: 8 };
 
 /** Each of its faults has a different effect. */
 const copying = scenarios.filter(({ name }) => name === "sharedsecret: change data");
@@ -23,7 +23,9 @@ const forwarding = scenarios.filter(({ name }) => name === "key: used through th
 const withdrawing = scenarios.filter(({ name }) => name.startsWith("cluster: a SharedSecret is"));
 /** The only one of two programs that both write what the other reads. */
 const acting = scenarios.filter(({ name }) => name === "agent: create, drift, withdrawal");
-const always = [...copying, ...forwarding, ...withdrawing, ...acting];
+/** Its Secrets are read with their data, so faults at reads happen, too. */
+const following = scenarios.filter(({ name }) => name.startsWith("followed: supplied"));
+const always = [...copying, ...forwarding, ...withdrawing, ...acting, ...following];
 const drawn = shuffled(
   scenarios.filter((scenario) => !always.includes(scenario)),
   seed,

@@ -55,16 +55,16 @@ export async function learn(
   return learned;
 }
 
-/** Each of these faults at every write and before every change. */
+/** Each of these faults at every write, at every read of a Secret, and before every change. */
 export function cellsOf<F extends { readonly moments: readonly Moment["at"][] }>(
   learned: ReadonlyMap<Scenario, Expectation>,
   faults: readonly F[],
   seed: number,
 ): readonly Cell<F>[] {
-  return [...learned].flatMap(([scenario, { calls, changes }]) =>
+  return [...learned].flatMap(([scenario, { calls: call, reads: read, changes: change }]) =>
     faults.flatMap((fault) => {
       const moments = fault.moments.flatMap((at) =>
-        Array.from({ length: at === "call" ? calls : changes }, (_, index): Moment => ({
+        Array.from({ length: { call, read, change }[at] }, (_, index): Moment => ({
           at,
           number: index + 1,
         })),

@@ -17,6 +17,8 @@ export interface Expectation {
    * The maximum number of writes that one of the runs requested: a fault may be injected at each.
    */
   readonly calls: number;
+  /** The maximum number of reads of Secrets with their data. */
+  readonly reads: number;
   readonly changes: number;
   readonly retryAllowance?: RetryAllowance;
 }
@@ -45,6 +47,7 @@ export function expectationOf(
       [...entries].map((entry) => [entry, [Math.min(...range(entry)), Math.max(...range(entry))]]),
     ),
     calls: Math.max(...outcomes.map(({ calls }) => calls.length)),
+    reads: Math.max(...outcomes.map(({ reads }) => reads)),
     changes: first.changes,
     ...(retryAllowance === undefined ? {} : { retryAllowance }),
   };
@@ -62,7 +65,7 @@ export interface Verdict {
 export interface JudgedFault {
   readonly allowance: Allowance;
   readonly losesEvents?: boolean;
-  /** Set if the fault is injected at a write and decides its result. */
+  /** Set if the fault is injected at a request and decides its result. */
   readonly call?: unknown;
 }
 

@@ -28,6 +28,8 @@ export interface Outcome {
   readonly counts: Counts;
   /** Every write that was requested before the quiet time. */
   readonly calls: readonly string[];
+  /** How often a Secret was read with its data before the quiet time. */
+  readonly reads: number;
   /** The number of changes of the scenario. */
   readonly changes: number;
   /** Writes that were requested in the quiet time. */
@@ -56,6 +58,7 @@ export async function playScenario<B extends Backend>({
   const changes = scenario.changes(view);
   let late: readonly string[] = [];
   let calls: readonly string[] = [];
+  let reads = 0;
   let endState: Snapshot = [];
   const perform = async (change: Step | WithObject) =>
     run.perform(
@@ -69,6 +72,7 @@ export async function playScenario<B extends Backend>({
     await backend.startMissing();
     await run.settle();
     const made = logbook.ledger.asked.length;
+    const before = logbook.ledger.reads.length;
     injector.arm();
     for (const [index, change] of changes.entries()) {
       await injector.beforeChange(index + 1);
@@ -78,6 +82,7 @@ export async function playScenario<B extends Backend>({
       await run.settle();
     }
     calls = logbook.ledger.asked.slice(made);
+    reads = logbook.ledger.reads.length - before;
     late = await run.quiet();
   };
   await during(run, {
@@ -92,6 +97,7 @@ export async function playScenario<B extends Backend>({
     endState,
     counts: logbook.ledger.counts,
     calls,
+    reads,
     changes: changes.length,
     late,
     mistakes: run.mistakes,

@@ -9,7 +9,7 @@ import type { Backend, BackendContext, InstanceOf } from "./backend.ts";
 import { EarlierLists } from "./earlier-lists.ts";
 import { Logbook } from "./logbook.ts";
 
-/** A write of a run at which a fault may be injected. */
+/** A write of a run, or a read of a Secret with its data, at which a fault may be injected. */
 export interface Call<B extends Backend> {
   readonly request: ApiRequest;
   readonly instance: InstanceOf<B>;
@@ -20,6 +20,8 @@ export interface Call<B extends Backend> {
 export interface ActiveFault<B extends Backend> {
   /** Called before each write is sent; undefined forwards it. */
   onCall?(call: Call<B>): Promise<ProxyAnswer | NoAnswer> | undefined;
+  /** Called before each read of a Secret with its data is sent; undefined forwards it. */
+  onRead?(call: Call<B>): Promise<ProxyAnswer | NoAnswer> | undefined;
   readonly steering?: Steering;
   /**
    * Ends a lasting fault: called when the system is idle; returns true if that may have caused new
@@ -120,6 +122,10 @@ export class Run<B extends Backend> {
         this.#active.onCall?.({ request, forward, instance: self() }) ??
         this.#active.steering?.write?.(request, forward) ??
         forward(),
+      read: (request, forward) => {
+        this.logbook.ledger.read(request);
+        return this.#active.onRead?.({ request, forward, instance: self() }) ?? forward();
+      },
       refuses: (request) => this.#active.steering?.refuses?.(request) === true,
       list: (request) => this.#active.steering?.list?.(request),
       event: (watch, line, deliver) => {

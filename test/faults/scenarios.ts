@@ -11,6 +11,7 @@ import {
 import type { Caller } from "../support/cluster-connection.ts";
 import { ofAgents } from "./agent-scenarios.ts";
 import { ofClusters } from "./cluster-scenarios.ts";
+import { ofFollowers } from "./followed-scenarios.ts";
 import type { Scenario, WithObject } from "./scenario.ts";
 import {
   api,
@@ -346,6 +347,7 @@ export const scenarios: readonly Scenario[] = [
       [remove(signingKeys(view))],
     ],
   },
+  ...ofFollowers,
   ...ofClusters,
   ...ofAgents,
 ];

@@ -100,7 +100,7 @@ describe.skipIf(inject("cli") === undefined)(
       expect((await cli(["status"])).stdout).toContain(
         '1 of 1 targets synced, data of Secret "supplied"',
       );
-      expect((await cli(["list"])).stdout).toMatch(/ DATA-FROM\n[^]* supplied\n/);
+      expect((await cli(["list"])).stdout).toMatch(/ DATA-FROM +AGE\n[^]* supplied +/);
       expect((await cli(["plan", "--exit-code"])).code).toBe(0);
     });
 

@@ -9,7 +9,7 @@ import type { Instance, State } from "./state.ts";
 import { connectedCluster } from "./process.ts";
 import { nameOf, type Raw } from "../specification/raw.ts";
 import type { Server } from "./server.ts";
-import type { View } from "./view.ts";
+import type { Seen, View } from "./view.ts";
 import type { SearchWorld } from "./world.ts";
 
 /**
@@ -121,9 +121,19 @@ const views = new WeakMap<View["entries"], Shape>();
 function shapeOfView({ entries }: View): Shape {
   const known = views.get(entries);
   if (known !== undefined) return known;
-  const shape = joined([...entries.values()].map(({ raw }) => shapeOfObject(raw)).sort(byText));
+  const shape = joined([...entries.values()].map(shapeOfSeen).sort(byText));
   views.set(entries, shape);
   return shape;
+}
+
+function shapeOfSeen({ raw, followed }: Seen): Shape {
+  if (followed === undefined) return shapeOfObject(raw);
+  const { read, says } = followed;
+  return joined([
+    shapeOfObject(raw),
+    plain(says),
+    typeof read === "string" ? plain(read) : shapeOfObject(read),
+  ]);
 }
 
 function shapeOfRemoval([key, { deleted, resourceVersion }]: readonly [string, Removal]): Shape {

@@ -3,7 +3,7 @@ import type { Basis } from "./leader.ts";
 import type { Clusters, Committed, Judge, PlannedWrite } from "./state.ts";
 import { isEntry, isTombstone, offeredTo, type Outbox, outboxesOf } from "./outboxes.ts";
 import { isEqual, isJsonObject, nameOf, type Raw, type Texts } from "../specification/raw.ts";
-import { secretProblems, targetsOf } from "../specification/rest.ts";
+import { secretProblems, sidesOf, targetsOf } from "../specification/rest.ts";
 import { objectsOf } from "../specification/stored.ts";
 import type { Server } from "./server.ts";
 import { specification } from "./specification.ts";
@@ -124,7 +124,7 @@ export function connectedProblems({ server, connected }: Clusters): readonly str
     objectsOf(server, "namespaces"),
   ).find((one) => one.cluster === cluster);
   if (outbox === undefined) return [];
-  const sources = objectsOf(server, "sharedsecrets").map((source) => offered(source, outbox));
+  const sources = sidesOf(server).sources.map((source) => offered(source, outbox));
   const sides = {
     sources,
     namespaces: objectsOf(connected, "namespaces"),

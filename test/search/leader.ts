@@ -54,6 +54,8 @@ export function copyOfLeader(
   const memory = structuredClone(leader.memory);
   // Nothing else is repaired often enough to wait, and the count would be one more state.
   if (!hasFights) memory.repairs.clear();
+  // No world changes a Secret often enough to be followed slowly.
+  memory.sourcePaces.clear();
   return {
     ...leader,
     memory,

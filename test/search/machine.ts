@@ -2,12 +2,21 @@ import { type Resource, resources } from "../../src/api/resources.ts";
 import type { ObjectRef } from "../../src/api/object.ts";
 import { parseMetadata } from "../../src/api/parse.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
-import type { Outcome } from "../../src/controllers/reconcile.ts";
+import { following } from "../../src/controllers/followed-sources.ts";
 import { newMemory } from "../../src/controllers/memory.ts";
-import { isQuestion, questionKey, readOf, type Request } from "../../src/controllers/question.ts";
+import {
+  type Answer,
+  answerTo,
+  isQuestion,
+  questionKey,
+  readOf,
+  type Request,
+} from "../../src/controllers/question.ts";
 import { createQueues, type KeyQueue, type QueueName } from "../../src/controllers/queues.ts";
+import type { Outcome, ReconcileAttempt } from "../../src/controllers/reconcile.ts";
 import { send } from "../../src/controllers/send.ts";
 import { SourceData } from "../../src/controllers/source-data.ts";
+import type { SyncWorld } from "../../src/controllers/sync-world.ts";
 import type { Plan } from "../../src/domain/plan/plan.ts";
 import { outboxNamespace } from "../../src/domain/outbox/outbox-names.ts";
 import { encodeBody } from "../../src/kube/client/request-body.ts";
@@ -41,6 +50,7 @@ import {
   type Place,
   type Process,
 } from "./process.ts";
+import { type ReadSecret, sourceWith } from "../specification/followed.ts";
 import { isRaw, nameOf, type Raw } from "../specification/raw.ts";
 import { hasFilter } from "../specification/stored.ts";
 import {
@@ -56,6 +66,7 @@ import {
   userWrite,
 } from "./server.ts";
 import {
+  amend,
   deliver,
   emptyView,
   isEcho,
@@ -124,6 +135,10 @@ export class Machine {
   /** The instance whose stores decisions read. */
   #at = 0;
   #made: Acting | undefined;
+  /** What decides now. */
+  #attempt: ReconcileAttempt | undefined;
+  /** What the server had when a Secret was read, by the answer. */
+  readonly #reads = new WeakMap<object, ReadSecret>();
 
   constructor(
     world: SearchWorld,
@@ -556,7 +571,10 @@ export class Machine {
     return (name) => {
       const at = kinds.findIndex((kind) => kind.name === name);
       const entries = [...(streams[at]?.view.entries.values() ?? [])];
-      return entries.flatMap(({ raw, uid }) => (ownDeletes.has(uid) ? [] : [raw]));
+      const known = entries.filter(({ uid }) => !ownDeletes.has(uid));
+      return name === "sharedSecrets"
+        ? known.map(({ raw, followed }) => sourceWith(raw, followed?.read ?? "unread"))
+        : known.map(({ raw }) => raw);
     };
   }
 
@@ -568,6 +586,7 @@ export class Machine {
 
   async #start(actor: Actor, name: QueueName, key: string): Promise<void> {
     takeKey(this.#leader(actor).queues[name], key, this.#draft.server.now);
+    this.#attempt = undefined;
     const attempt = this.#actingAs(this.#acting()).begin(name, key);
     await this.#advance({ queue: name, attempt, basis: this.#basis() });
   }
@@ -592,6 +611,7 @@ export class Machine {
     if (slot === undefined) throw new Error(`${attempt.key} has no request ${at}`);
     const sent = { queue, basis, own: [...attempt.written.keys()] };
     const outcome = await this.#outcomeOf(slot.request, sent, broken);
+    this.#attempt = attempt;
     this.#actingAs(this.#acting()).settle(queue, attempt, slot, outcome);
   }
 
@@ -655,7 +675,7 @@ export class Machine {
       );
     const client = pick(queue, { central: clientAt("central"), connected: clientAt("connected") });
     const { world, answerOther } = this.#actingAs(this.#acting());
-    return send(request, {
+    const outcome = await send(request, {
       client,
       state: world,
       answerOther,
@@ -665,6 +685,47 @@ export class Machine {
       refresh: async (resource, ref) =>
         broken === undefined ? this.#refresh({ resource, ref }) : undefined,
     });
+    if ("answer" in outcome) this.#noteRead(request, outcome.answer);
+    return outcome;
+  }
+
+  /** Remembers the Secret that was read, and judges data that is read for a write. */
+  #noteRead(request: Request, answer: Answer): void {
+    const { objects } = this.#draft.server;
+    if (request.do === "read-source" && answer.do === "read-source") {
+      const found = objects.get(`secrets/${nameOf(request.ref)}`);
+      this.#reads.set(answer.source, found ?? "gone");
+    }
+    if (request.do !== "read-data" || answer.do !== "read-data" || answer.data === undefined)
+      return;
+    const { secret, followed } = request.source;
+    const key = nameOf(secret.metadata);
+    const source = this.#basis()("sharedSecrets").find(({ metadata }) => nameOf(metadata) === key);
+    if (followed === undefined || source === undefined) return;
+    const ref = { ...source.metadata, name: followed.name };
+    const current = sourceWith(source, objects.get(`secrets/${nameOf(ref)}`) ?? "gone");
+    if (current.followed?.state !== "data")
+      this.#draft.violations.push(`data of ${nameOf(ref)} is read without its consent`);
+  }
+
+  /** Puts what src has made of a Secret into the view of the SharedSecret that follows it. */
+  #recordFollowed(...[key, data, pace]: Parameters<SyncWorld["recordFollowed"]>): void {
+    const viewing = this.#viewing(this.#at, this.#kindNamed(this.#at, "sharedSecrets"));
+    const stored = viewing.view.entries.get(key);
+    const source = this.#actingAs(this.#acting()).world.stores.sharedSecrets.get(key);
+    const next = source && following(source, { data, ...pace }, digestOf);
+    if (stored === undefined || next?.followed === undefined) return;
+    const { namespace = "" } = next.secret.metadata;
+    const ref = { namespace, name: next.followed.name };
+    const answer = answerTo({ do: "read-source", ref }, this.#attempt?.answers ?? new Map());
+    const read = (answer && this.#reads.get(answer.source)) ?? "unreadable";
+    const { digest, ownDigest, options, followed } = next;
+    const { secretType, problem, refusal } = options;
+    const says = [
+      ...[followed.state, followed.changesOften, digest, ownDigest, secretType],
+      ...[problem, refusal].map((why) => why?.message),
+    ].join();
+    amend(viewing, key, viewing.kind.amended(stored, next, { read, says }));
   }
 
   /** The world of a leader, which is made once for each action. */
@@ -706,8 +767,7 @@ export class Machine {
             listOptions.resource === resource &&
             this.#streams()[kind]?.view.entries.has(nameOf(ref)) === true,
         ),
-      // No world has a SharedSecret that follows a Secret.
-      recordFollowed: () => {},
+      recordFollowed: (...recorded) => this.#recordFollowed(...recorded),
       recordWrite: (resource, answer) => {
         if (!isRaw(answer)) return;
         kinds.forEach(({ listOptions, isReadOnly }, kind) => {

@@ -1,5 +1,6 @@
 import { outboxName, reportName, reportNumberOf } from "../../src/domain/outbox/outbox-names.ts";
 import type { Copies } from "./cluster-agent.ts";
+import { followed, follower, supplied, supply } from "./followed-worlds.ts";
 import { type Given, uidOf } from "./server.ts";
 import {
   annotate,
@@ -76,6 +77,16 @@ const sketches: readonly Sketch[] = [
       misspell: annotate("SharedSecret", db, { "sync-to-projects": "web pay" }),
       "let no project in": letIn("east", null),
       "other data": change("SharedSecret", db, { spec: { data: other } }),
+    },
+  },
+  {
+    name: "a followed Secret and a connected cluster",
+    objects: [...east, followed, follower({ annotations: toEast })],
+    menu: {
+      ...supplied,
+      "create it again": supply({ data: other }),
+      "name no cluster": annotate("SharedSecret", db, { "sync-to-clusters": null }),
+      "let no project in": letIn("east", null),
     },
   },
   {
@@ -241,6 +252,17 @@ const ofAgents: readonly Sketch[] = [
     },
   },
   {
+    name: "a followed Secret and the agent of a cluster",
+    objects: [...central, followed, follower({ annotations: toEast })],
+    connected: [web],
+    menu: {
+      ...supplied,
+      "create it again": supply({ data: other }),
+      "name no cluster": annotate("SharedSecret", db, { "sync-to-clusters": null }),
+    },
+    mostFaults: 0,
+  },
+  {
     name: "a slow withdrawal and the agent of a cluster",
     objects: [...central, source("db", { annotations: toEast })],
     connected: [web],
@@ -336,5 +358,5 @@ const ofAgents: readonly Sketch[] = [
 /** The worlds of connected clusters: their outboxes, and agents that read them. */
 export const ofClusters: readonly Sketch[] = [...sketches, ...ofAgents].map((sketch) => ({
   ...sketch,
-  queues: ["sharedSecret", "outbox"],
+  queues: ["sharedSecret", "outbox", "source"],
 }));

@@ -57,6 +57,7 @@ function itemsOf(list = ""): readonly string[] {
 /** The projects in a cluster that a SharedSecret is offered to; "unread" if that cannot be read. */
 export function offeredTo(source: Raw | undefined, { cluster, letIn: open }: Outbox) {
   if (source === undefined || isDeleting(source)) return [];
+  if (source.followed?.state === "withdrawn") return [];
   const clusters = clustersOf(source);
   const projects = projectsOf(source);
   const common = open.includes("*")

@@ -1,4 +1,4 @@
-import { grantsIn, grantsOf, isDerived } from "../specification/granted.ts";
+import { grantsIn, grantsOf, isDerived, readersGrantsOf } from "../specification/granted.ts";
 import { isEqual, nameOf, type Raw } from "../specification/raw.ts";
 import type { Basis } from "./leader.ts";
 import type { Committed, Judge, PlannedWrite } from "./state.ts";
@@ -44,18 +44,25 @@ function planned(writes: readonly PlannedWrite[], basis: Basis, live: Server): r
 function dataProblems(secret: Raw | undefined, sides: sync.Sides): readonly string[] {
   const from = sync.copiedFrom(secret);
   if (secret === undefined || from === undefined || sync.isEmpty(secret)) return [];
-  const source = sync.byName(sides.sources, from);
-  const namespace = sync.byName(sides.namespaces, secret.metadata.namespace);
-  const request = sync.requestOf(secret);
-  const isAllowed =
-    source !== undefined &&
-    sync.maySync(source, namespace, request === undefined ? "copy" : "placeholder") &&
-    (request === undefined || request === from);
   const key = nameOf(secret.metadata);
-  if (!isAllowed) return [`${key}: data of ${from} without consent`];
+  const source = sync.byName(sides.sources, from);
+  if (source === undefined || !mayBeWritten(secret, source, sides))
+    return [`${key}: data of ${from} without consent`];
+  if (sync.isTakenBySource(key, sides)) return [`${key}: takes the place of a followed Secret`];
   return isEqual(secret.data, sync.dataFor(source, secret))
     ? []
     : [`${key}: other data than that of ${from}`];
+}
+
+/** Whether both sides agree: those of a followed Secret, too, as it was when it was read. */
+function mayBeWritten(secret: Raw, source: Raw, sides: sync.Sides): boolean {
+  const key = nameOf(secret.metadata);
+  if (sync.readersKey(source) === key) return sync.wantedAt(key, sides).source !== undefined;
+  const namespace = sync.byName(sides.namespaces, secret.metadata.namespace);
+  const request = sync.requestOf(secret);
+  const way = request === undefined ? "copy" : "placeholder";
+  const isAsked = request === undefined || request === nameOf(source.metadata);
+  return isAsked && sync.maySync(source, namespace, way);
 }
 
 /** Data goes only without consent; whether a source is gone, only the API server knows. */
@@ -65,14 +72,17 @@ function removalProblems(
   { sides, live }: { readonly sides: sync.Sides; readonly live: Server },
 ): readonly string[] {
   const from = sync.copiedFrom(before);
-  const isEmptied = after !== undefined && sync.isEmpty(after) && !sync.isEmpty(before);
+  const source = sync.byName(sides.sources, from);
+  const follows = source && isEqual(after?.data ?? {}, sync.dataFor(source, after));
+  const isEmptied =
+    after !== undefined && sync.isEmpty(after) && !sync.isEmpty(before) && follows !== true;
   const isKept = after !== undefined && sync.copiedFrom(after) !== undefined && !isEmptied;
   if (from === undefined || isKept) return [];
   const key = nameOf(before.metadata);
   if (sync.mayStay(before, sides)) return [`${key}: data is removed that may stay`];
   if (after === undefined && isTaken(before, sides)) return [`${key}: is not handed over`];
   const isUnseen =
-    sync.byName(sides.sources, from) === undefined &&
+    source === undefined &&
     (sync.requestOf(before) ?? from) === from &&
     live.objects.has(`sharedsecrets/${from}`);
   return isUnseen ? [`${key}: is removed, and ${from} exists`] : [];
@@ -196,7 +206,10 @@ function grantProblems(
   const [given, taken] = [difference(now, held), difference(held, now)];
   if (given.length + taken.length === 0) return [];
   const seen = ["sharedSecrets", "keys", "tokens"].flatMap((kind) => basis(kind));
-  const live = new Set(seen.filter((object) => !sync.isDeleting(object)).flatMap(grantsOf));
+  const seenLive = seen.filter((object) => !sync.isDeleting(object));
+  const live = new Set(seenLive.flatMap(grantsOf));
+  // Those on a copy for readers go with it.
+  const allowed = new Set([...live, ...seenLive.flatMap(readersGrantsOf)]);
   const isSettling = seen.filter(
     ({ metadata: { deletionTimestamp = "", namespace } }) =>
       Date.parse(deletionTimestamp) + settleMs > after.now &&
@@ -217,7 +230,7 @@ function grantProblems(
   const isLost = (grant: string): boolean => inForce.includes(grant) && !remaining.includes(grant);
   const lost = isLate ? [] : taken.filter(isLost);
   return [
-    ...given.filter((grant) => !live.has(grant)).map((grant) => `grants ${grant}`),
+    ...given.filter((grant) => !allowed.has(grant)).map((grant) => `grants ${grant}`),
     ...lost.filter((grant) => live.has(grant)).map((grant) => `takes ${grant}`),
     ...lost.filter((grant) => settling.has(grant)).map((grant) => `takes too early ${grant}`),
   ];

@@ -12,7 +12,8 @@ import {
   takeWrite,
 } from "../../src/kube/informer/informer-state.ts";
 import { type ReadStore, Store } from "../../src/kube/informer/store.ts";
-import { isRaw, nameOf, type Raw, type Texts } from "../specification/raw.ts";
+import type { ReadSecret } from "../specification/followed.ts";
+import { isJsonObject, isRaw, nameOf, type Raw, type Texts } from "../specification/raw.ts";
 import { type Change as Commit, metadataOf } from "./server.ts";
 
 /** An object in a view, as it was sent. */
@@ -20,6 +21,14 @@ export interface Seen {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly raw: Raw;
+  /** What a SharedSecret has of the Secret that it follows, once that is read. */
+  readonly followed?: SeenFollowed;
+}
+
+/** What was read of a Secret, and what src has made of it. */
+interface SeenFollowed {
+  readonly read: ReadSecret;
+  readonly says: string;
 }
 
 /** What an informer knows, as an immutable value. */
@@ -44,8 +53,10 @@ export interface ViewedKind<W extends SyncWorld = SyncWorld> {
   readonly isReadOnly: boolean;
   /** Whether it is listed after the other kinds, because what it stores depends on them. */
   readonly isLast: boolean;
-  /** Undefined if the object is not stored. */
-  readonly seen: (raw: Raw) => Seen | undefined;
+  /** Undefined if the object is not stored; `stored` is what is stored in its place. */
+  readonly seen: (raw: Raw, stored: Seen | undefined) => Seen | undefined;
+  /** What is stored of an object, with another value. */
+  amended(stored: Seen, value: unknown, followed: SeenFollowed): Seen;
   readonly enqueue: (change: SeenChange, enqueuer: W["enqueuer"]) => void;
   readonly enqueueAll: (enqueuer: W["enqueuer"]) => Promise<void>;
 }
@@ -77,13 +88,29 @@ export function viewedKind<T, W extends SyncWorld>(
   const { listOptions, isReadOnly = false, indexers, enqueueAll } = kind;
   const values = new WeakMap<Seen, T>();
   const entries = new WeakMap<Raw, Seen>();
+  const following = new WeakMap<SeenFollowed, WeakMap<Raw, Seen>>();
   const stores = new WeakMap<View["entries"], Store<T>>();
+  const remembered = (raw: Raw, value: T, followed: SeenFollowed): Seen => {
+    const { uid, resourceVersion } = raw.metadata;
+    const entry = { uid, resourceVersion, raw, followed };
+    values.set(entry, value);
+    const known = following.get(followed) ?? new WeakMap<Raw, Seen>();
+    following.set(followed, known.set(raw, entry));
+    return entry;
+  };
   return {
     kind: {
       listOptions,
       isReadOnly,
       isLast: kind.listedAfter !== undefined,
-      seen(raw) {
+      seen(raw, stored) {
+        if (stored?.followed !== undefined) {
+          const former = following.get(stored.followed)?.get(raw);
+          if (former !== undefined) return former;
+          const value = kind.parse(raw);
+          if (value !== undefined && isFollowing(value))
+            return remembered(raw, value, stored.followed);
+        }
         const known = entries.get(raw);
         // Where `parse` reads other stores, its result depends on them.
         if (known !== undefined && kind.listedAfter === undefined) return known;
@@ -96,6 +123,7 @@ export function viewedKind<T, W extends SyncWorld>(
         entries.set(raw, entry);
         return entry;
       },
+      amended: ({ raw }, value: T, followed) => remembered(raw, value, followed),
       enqueue({ key, before, after }, enqueuer) {
         const [former, current] = [before, after].map((seen) => seen && values.get(seen));
         kind.enqueue({ key, before: former, after: current }, enqueuer);
@@ -115,6 +143,12 @@ export function viewedKind<T, W extends SyncWorld>(
       return store;
     },
   };
+}
+
+/** Whether a value has what was read of a Secret. */
+function isFollowing(value: unknown): boolean {
+  const followed = isJsonObject(value) ? value["followed"] : undefined;
+  return isJsonObject(followed) && followed["state"] !== "unread";
 }
 
 /** A view without objects. */
@@ -162,10 +196,18 @@ function change(viewing: Viewing, work: (state: InformerState<Seen>) => void): v
       viewing.changed({ key, before, after });
     },
     selects: (raw) => isRaw(raw) && isSelected(viewing.kind.listOptions, raw),
-    parse: (raw) => (isRaw(raw) ? viewing.kind.seen(raw) : undefined),
+    parse: (raw) =>
+      isRaw(raw)
+        ? viewing.kind.seen(raw, viewing.view.entries.get(nameOf(raw.metadata)))
+        : undefined,
     removals,
   });
   viewing.view = { ...viewing.view, removals };
+}
+
+/** Replaces the value of an object that is stored. */
+export function amend(viewing: Viewing, key: string, after: Seen): void {
+  change(viewing, (state) => state.set(key, after));
 }
 
 /** Takes the response of an own write before its event arrives. */

@@ -1,5 +1,6 @@
 import { encodeBody } from "../../src/kube/client/request-body.ts";
 import { newSigningKeys } from "../../src/tokens/signing-keys.ts";
+import { ofFollowers } from "./followed-worlds.ts";
 import { ofClusters } from "./outbox-worlds.ts";
 import { type Given, uidOf } from "./server.ts";
 import {
@@ -516,7 +517,7 @@ const ofKeys: readonly Sketch[] = [
 
 /** All worlds. */
 export const worlds: readonly SearchWorld[] = [
-  ...[...ofSync, ...ofAccess, ...ofClusters].map(world),
+  ...[...ofSync, ...ofFollowers, ...ofAccess, ...ofClusters].map(world),
   ...ofKeys.map((sketch) =>
     world({ queues: ["key", "token", "grant", "revokedTokens"], hasLifetimes: true, ...sketch }),
   ),

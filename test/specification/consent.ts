@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { isEqual, nameOf, type Raw, type Texts } from "./raw.ts";
 
 /*
@@ -87,12 +88,20 @@ export function clustersOf(source: Raw): readonly string[] | undefined {
   return named.every((item) => /^(?:[-a-z0-9.]+|\*)$/.test(item)) ? named : undefined;
 }
 
-/** Whether the annotations and the data keys of a SharedSecret are valid. */
+/** Whether a SharedSecret is valid, and has data, its own or that of the Secret that it follows. */
 export function isValid(source: Raw): boolean {
+  return hasValidOptions(source) && source.followed?.state !== "kept";
+}
+
+/** Whether the annotations and the data keys of a SharedSecret are valid. */
+export function hasValidOptions(source: Raw): boolean {
   const isRead = projectsOf(source) !== undefined && clustersOf(source) !== undefined;
+  const names = ["data-from", "data-from-keys"].map((name) => mark(source, name));
+  const isFollowed = names.every((name) => name === undefined) || source.followed !== undefined;
   const hasRightKeys = !Object.keys(source.spec?.data ?? {}).some((key) => key.startsWith(".."));
   return (
     isRead &&
+    isFollowed &&
     !typeOf(source).startsWith("helm.sh/") &&
     /^[-a-z0-9.]+$/.test(copyName(source)) &&
     ["true", "false"].includes(mark(source, "disable-sync") ?? "false") &&
@@ -100,9 +109,9 @@ export function isValid(source: Raw): boolean {
   );
 }
 
-/** Whether a SharedSecret asks to be synced. */
+/** Whether a SharedSecret asks to be synced, and the Secret that it follows lets it. */
 export function isOffered(source: Raw): boolean {
-  return projectsOf(source)?.length !== 0;
+  return projectsOf(source)?.length !== 0 && source.followed?.state !== "withdrawn";
 }
 
 /** The name of the copies of a SharedSecret. */
@@ -112,7 +121,8 @@ export function copyName(source: Raw): string {
 
 /** The type of the copies of a SharedSecret. */
 export function typeOf(source: Raw): string {
-  return mark(source, "sync-secret-type") ?? "Opaque";
+  const followed = source.followed?.state === "data" ? source.followed.type : undefined;
+  return mark(source, "sync-secret-type") ?? followed ?? "Opaque";
 }
 
 /**
@@ -126,6 +136,7 @@ export function consent(
 ): "given" | "unread" | "withheld" {
   if (source === undefined || namespace === undefined) return "withheld";
   if (isDeleting(source) || isDeleting(namespace)) return "withheld";
+  if (source.followed?.state === "withdrawn") return "withheld";
   const project = mark(namespace, "project", "labels");
   const from = mark(namespace, "sync-from");
   const froms = from?.split(/[,\n\r]/).map((name) => name.trim());
@@ -141,6 +152,40 @@ export function consent(
 /** Whether a glob matches the name of a project. */
 export function fits(project: string, glob: string): boolean {
   return new RegExp(`^${glob.replaceAll(".", "\\.").replaceAll("*", ".*")}$`).test(project);
+}
+
+/** The key of the Secret that a SharedSecret follows, if it follows one. */
+export function followedKey(source: Raw): string | undefined {
+  if (source.followed === undefined) return undefined;
+  return nameOf({ ...source.metadata, name: mark(source, "data-from") ?? "" });
+}
+
+/** The key of the copy for those who may get a SharedSecret that follows a Secret. */
+export function readersKey({ metadata, followed }: Raw): string | undefined {
+  if (followed === undefined) return undefined;
+  const hash = createHash("sha256")
+    .update(JSON.stringify([metadata.uid]))
+    .digest("hex");
+  return nameOf({ ...metadata, name: `latchkey-data-${hash.slice(0, 16)}` });
+}
+
+/** Whether the copy for readers may stay. */
+export function mayHaveReadersCopy(source: Raw): boolean {
+  const { owner, access = [] } = source.spec ?? {};
+  const isRead = access.some(
+    ({ verbs = [], users = [], teams = [] }) =>
+      verbs.some((verb) => verb === "get" || verb === "*") && users.length + teams.length > 0,
+  );
+  const hasReaders = isRead || owner?.user !== undefined || owner?.team !== undefined;
+  const isLive = source.metadata.deletionTimestamp === undefined;
+  return hasReaders && isLive && ["data", "kept"].includes(source.followed?.state ?? "");
+}
+
+/** A SharedSecret as the source of its copy for readers, which is of no type. */
+export function asForReaders(source: Raw): Raw {
+  const { [`${group}sync-secret-type`]: _, ...annotations } = source.metadata.annotations ?? {};
+  const followed = { state: "data", type: "Opaque" } as const;
+  return { ...source, metadata: { ...source.metadata, annotations }, followed };
 }
 
 /** Whether a SharedSecret may write to a namespace. */
@@ -162,6 +207,7 @@ export function mayStay(secret: Raw, { sources, namespaces }: Sides): boolean {
   const way = request === undefined ? "copy" : "placeholder";
   if (request === undefined && mark(secret, "filled") === "true") return false;
   if (source === undefined) return false;
+  if (readersKey(source) === nameOf(secret.metadata)) return mayHaveReadersCopy(source);
   const given = consent(source, byName(namespaces, secret.metadata.namespace), way);
   // What is merely invalid keeps its copies, of any name: it does not say which name it wants.
   if (!isValid(source)) return given !== "withheld";
@@ -177,6 +223,9 @@ export function wantedAt(
   const namespace = byName(namespaces, namespaceName);
   const secret = byName(secrets, key);
   const request = requestOf(secret);
+  const readers = request === undefined && sources.find((one) => readersKey(one) === key);
+  if (readers && readers.followed?.state === "data" && mayHaveReadersCopy(readers))
+    return { source: asForReaders(readers), rivals: [readers] };
   const way = request === undefined ? "copy" : "placeholder";
   const rivals = sources
     .filter((source) => maySync(source, namespace, way))
@@ -192,9 +241,17 @@ export function wantedAt(
     !isValid(owner) &&
     mayStay(secret, { sources, namespaces, secrets });
   const [source] = rivals;
+  if (isTakenBySource(key, { sources, namespaces, secrets })) return { source: undefined, rivals };
   if (source === undefined || (isKept && request === undefined && ageOf(owner) < ageOf(source)))
     return { source: undefined, rivals };
   return { source, rivals };
+}
+
+/** Whether a SharedSecret follows the Secret of this name, and it is none of Latchkey's, or missing. */
+export function isTakenBySource(key: string, { sources, secrets }: Sides): boolean {
+  if (!sources.some((source) => followedKey(source) === key)) return false;
+  const existing = byName(secrets, key);
+  return existing === undefined || !isManaged(existing, sources);
 }
 
 function ageOf({ metadata }: Raw): string {

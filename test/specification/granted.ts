@@ -1,4 +1,4 @@
-import { hasFinalizer, mark } from "./consent.ts";
+import { hasFinalizer, mark, readersKey } from "./consent.ts";
 import { nameOf, type Raw, type RawAccess, type RawSubject } from "./raw.ts";
 
 /*
@@ -41,16 +41,9 @@ export function grantsIn(objects: ReadonlyMap<string, Raw>): readonly string[] {
 /** The grants that an object with Latchkey's finalizer asks for. */
 export function grantsOf(object: Raw): readonly string[] {
   if (!hasFinalizer(object)) return [];
-  const { metadata, spec = {}, kind } = object;
-  if (kind === "SharedSecret") {
-    const { user, team } = spec.owner ?? {};
-    const owners = {
-      users: user === undefined ? [] : [user],
-      teams: team === undefined ? [] : [team],
-    };
-    const rules = [...(spec.access ?? []), { verbs: ["*"], subresources: ["status"], ...owners }];
-    return rules.flatMap((rule) => grantsOfRule(rule, nameOf(metadata)));
-  }
+  const { metadata, kind } = object;
+  if (kind === "SharedSecret")
+    return rulesOf(object).flatMap((rule) => grantsOfRule(rule, nameOf(metadata)));
   const requester = mark(object, "requester");
   if (requester === undefined || requester.startsWith("system:")) return [];
   const isKey = kind === "OwnedAccessKey";
@@ -60,6 +53,28 @@ export function grantsOf(object: Raw): readonly string[] {
   const plural = isKey ? "ownedaccesskeys" : "directclusterendpointtokens";
   const subject = { kind: "User", name: requester };
   return given.map((verb) => grant(subject, verb, `${plural} ${metadata.name}`));
+}
+
+function rulesOf({ spec = {} }: Raw): readonly RawAccess[] {
+  const { user, team } = spec.owner ?? {};
+  const owners = {
+    users: user === undefined ? [] : [user],
+    teams: team === undefined ? [] : [team],
+  };
+  return [...(spec.access ?? []), { verbs: ["*"], subresources: ["status"], ...owners }];
+}
+
+/**
+ * The grants on the copy for readers, which come and go with it: those who may get the SharedSecret
+ * may get it.
+ */
+export function readersGrantsOf(source: Raw): readonly string[] {
+  const [key, own] = [readersKey(source), nameOf(source.metadata)];
+  if (key === undefined || !hasFinalizer(source)) return [];
+  const gets = rulesOf(source).flatMap((rule) => grantsOfRule(rule, own));
+  return gets
+    .filter((one) => one.endsWith(` get sharedsecrets ${own}`))
+    .map((one) => one.replace(/sharedsecrets .*$/, `secrets ${key}`));
 }
 
 /** A rule with a verb or subresource that cannot be granted grants nothing. */

@@ -38,6 +38,12 @@ export interface RawAccess {
   readonly teams?: readonly string[] | undefined;
 }
 
+/** What a SharedSecret has of the Secret that it follows, and why if that is no data. */
+export type Followed =
+  | { readonly state: "data"; readonly type: string }
+  | { readonly state: "withdrawn" }
+  | { readonly state: "kept"; readonly reason: string };
+
 /** The fields of the specs that the worlds use. */
 export interface RawSpec {
   readonly data?: Texts | undefined;
@@ -75,6 +81,8 @@ export interface Raw {
   readonly rules?: readonly RawRule[] | undefined;
   readonly roleRef?: { readonly kind: string; readonly name: string } | undefined;
   readonly subjects?: readonly RawSubject[] | undefined;
+  /** Of no API server: what `followed.ts` adds to a SharedSecret. */
+  readonly followed?: Followed | undefined;
   readonly [field: string]: unknown;
 }
 

@@ -1,5 +1,6 @@
 import * as sync from "./consent.ts";
-import { grantsIn, grantsOf, isDerived } from "./granted.ts";
+import { sourceWith } from "./followed.ts";
+import { grantsIn, grantsOf, isDerived, readersGrantsOf } from "./granted.ts";
 import { isEqual, nameOf, type Raw } from "./raw.ts";
 import { keyProblems } from "./rest-keys.ts";
 import { hasFilter, masked, objectsOf, type Stored } from "./stored.ts";
@@ -15,17 +16,21 @@ export function problemsAtRest(server: Stored): readonly string[] {
   return [
     ...sides.secrets.flatMap((secret) => secretProblems(secret, sides)),
     ...sides.sources.flatMap((source) => sourceProblems(source, { server, sides })),
-    ...grantProblems(server),
+    ...grantProblems(server, sides),
     ...keyProblems(server),
   ];
 }
 
 /** What decides about copies. */
 export function sidesOf(server: Stored): sync.Sides {
+  const secrets = objectsOf(server, "secrets");
   return {
-    sources: objectsOf(server, "sharedsecrets"),
+    sources: objectsOf(server, "sharedsecrets").map((source) => {
+      const followed = { ...source.metadata, name: sync.mark(source, "data-from") ?? "" };
+      return sourceWith(source, sync.byName(secrets, nameOf(followed)) ?? "gone");
+    }),
     namespaces: objectsOf(server, "namespaces"),
-    secrets: objectsOf(server, "secrets"),
+    secrets,
     isFiltered: hasFilter(server),
   };
 }
@@ -47,7 +52,9 @@ export function secretProblems(secret: Raw, sides: sync.Sides): readonly string[
   const { source } = sync.wantedAt(key, sides);
   const isPaused = sync.isPaused(secret) || sync.isPaused(source);
   if (source === undefined) {
-    const says = from !== undefined || request !== undefined;
+    // The status says that its source has no data.
+    const isKept = sync.byName(sides.sources, from)?.followed?.state === "kept";
+    const says = (from !== undefined || request !== undefined) && !isKept;
     return says && error === undefined && !isRefusedType(secret)
       ? [`${key} does not say why it is stale or not filled`]
       : [];
@@ -183,6 +190,7 @@ function sourceProblems(
   };
   return [
     ...(sync.hasFinalizer(source) ? [] : [`${key} has no finalizer`]),
+    ...(lacksReadersCopy(source, sides) ? [`${key} has no copy for its readers`] : []),
     ...missing
       .filter(([at]) => !isFull(at) && sync.isAccepted(undefined, source))
       .map(([at]) => `${at} does not exist`),
@@ -190,6 +198,12 @@ function sourceProblems(
       ? []
       : [`status of ${key} is ${JSON.stringify(found)} instead of ${JSON.stringify(expected)}`]),
   ];
+}
+
+function lacksReadersCopy(source: Raw, sides: sync.Sides): boolean {
+  const key = sync.readersKey(source);
+  if (key === undefined || sync.isPaused(source) || !sync.mayHaveReadersCopy(source)) return false;
+  return source.followed?.state === "data" && sync.byName(sides.secrets, key) === undefined;
 }
 
 function reasonOf({ status }: Raw, type: string): string | undefined {
@@ -214,8 +228,11 @@ function syncedReason(
     readonly unremoved: number;
   },
 ): string {
-  if (!sync.isValid(source)) return "InvalidSyncOption";
+  const { followed } = source;
+  if (!sync.hasValidOptions(source)) return "InvalidSyncOption";
+  if (followed?.state === "kept") return followed.reason;
   if (unremoved > 0) return "RemovalBlocked";
+  if (followed?.state === "withdrawn") return "SourceNotAllowed";
   if (!sync.isOffered(source)) return "NotRequested";
   if (sync.isPaused(source)) return "Paused";
   if (!hasTargets(source, sides)) {
@@ -236,13 +253,18 @@ function hasTargets(source: Raw, sides: sync.Sides): boolean {
 }
 
 /** The grants are those of the objects that exist, and nothing else of Latchkey is left. */
-function grantProblems(server: Stored): readonly string[] {
+function grantProblems(server: Stored, { sources, secrets }: sync.Sides): readonly string[] {
+  const withCopies = sources.filter((source) => {
+    const copy = sync.byName(secrets, sync.readersKey(source));
+    return sync.copiedFrom(copy) === nameOf(source.metadata) && !sync.isDeleting(source);
+  });
   const asked = ["sharedsecrets", "ownedaccesskeys", "directclusterendpointtokens"].flatMap(
     (plural) =>
       objectsOf(server, plural)
         .filter((one) => !sync.isDeleting(one))
         .flatMap(grantsOf),
   );
+  asked.push(...withCopies.flatMap(readersGrantsOf));
   const given = grantsIn(server.objects);
   const uids = new Set(objectsOf(server, "sharedsecrets").map(({ metadata }) => metadata.uid));
   const derived = [...objectsOf(server, "roles"), ...objectsOf(server, "rolebindings")].filter(

@@ -74,6 +74,26 @@ export function sharedSecretRequest(
   return createRequest("SharedSecret", metadata, { data: dataOf(version) });
 }
 
+/** A Secret of {@link home} that lets SharedSecrets have its data. */
+export function followedRequest(
+  { name, dataFor }: { readonly name: string; readonly dataFor: string },
+  version: number | string,
+): BareRequest {
+  const metadata = { name, annotations: { [annotations.dataFor]: dataFor } };
+  return post(secretPath(home), { metadata, type: "Opaque", data: dataOf(version) });
+}
+
+/** A SharedSecret of {@link home} that follows a Secret, and syncs to a project. */
+export function followerRequest({
+  name,
+  project,
+  follows,
+}: Readonly<Record<"name" | "project" | "follows", string>>): BareRequest {
+  const { annotations: synced } = toProjects(project);
+  const metadata = { name, annotations: { ...synced, [annotations.dataFrom]: follows } };
+  return createRequest("SharedSecret", metadata, {});
+}
+
 /** The path of a Secret, or of all in a namespace. */
 export function secretPath(namespace: string, name?: string): string {
   return `/api/v1/namespaces/${namespace}/secrets${name === undefined ? "" : `/${name}`}`;

@@ -28,6 +28,8 @@ export type NoAnswer = "drop" | "swallow";
 export interface Steering {
   /** Handles a write (except of the Lease): returns the response, if any. */
   write?(request: ApiRequest, forward: () => Promise<ProxyAnswer>): Promise<ProxyAnswer | NoAnswer>;
+  /** Handles a read of a single Secret with its data, like a write. */
+  read?(request: ApiRequest, forward: () => Promise<ProxyAnswer>): Promise<ProxyAnswer | NoAnswer>;
   /** Whether the connection of a request of any kind is closed. */
   refuses?(request: ApiRequest): boolean;
   /** A response to a list instead of the API server's. */
@@ -210,6 +212,8 @@ export class FaultProxy {
     const forward = () => this.#forward(request, incoming, sent);
     if (request.kind === "list") return this.#list(request, incoming);
     if (request.kind === "lease") return this.#lease(request, sent, forward);
+    if (isReadOfData(request, incoming) && steering.read !== undefined)
+      return steering.read(request, forward);
     if (request.kind !== "write") return this.#get(request, await forward());
     events.onWrite(request);
     const committed = async () => {
@@ -359,4 +363,10 @@ export class FaultProxy {
     await this.#hold.promise;
     this.#ended.signal.throwIfAborted();
   }
+}
+
+/** Whether a request is for a Secret with its data, and not for its metadata. */
+function isReadOfData({ kind, plural }: ApiRequest, { headers }: IncomingMessage): boolean {
+  const isOfMetadata = headers.accept?.includes("as=PartialObjectMetadata") === true;
+  return kind === "get" && plural === "secrets" && !isOfMetadata;
 }

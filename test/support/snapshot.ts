@@ -98,6 +98,9 @@ function aliasesOf(item: unknown): readonly (readonly [string, string])[] {
   const uid = [stringAt(metadata, "uid") ?? "", `uid of ${name}`] as const;
   if (hash !== undefined) return [uid, [hash, `hash of ${requester}`]];
   const source = stringAt(recordAt(metadata, "annotations"), annotations.source);
+  const copyOf = stringAt(recordAt(metadata, "annotations"), annotations.copyOf);
+  if (copyOf !== undefined && name.startsWith("latchkey-data-"))
+    return [uid, [name, `data of ${copyOf.replace(/ ->.*/s, "").split("/")[1]}`]];
   const [rule] = listAt(item, "rules");
   if (source === undefined || rule === undefined) return [uid];
   return [

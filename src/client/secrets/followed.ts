@@ -86,8 +86,8 @@ async function readSource(
 function judged(secret: SharedSecret, from: DataFrom, raw: unknown): FollowedData {
   const read: ReadSourceSecret =
     raw === undefined ? { kind: "gone" } : { kind: "there", secret: parseSecret(raw) };
-  // Which SharedSecrets are the oldest is known to the controller.
-  return followedData(secret, from, read, { followers: [], namespace: "" });
+  // The controller knows the namespace of Latchkey.
+  return followedData(secret, from, read, "");
 }
 
 /** How the Secrets that SharedSecrets follow are read. */

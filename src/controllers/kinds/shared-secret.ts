@@ -71,19 +71,25 @@ export function sharedSecretKind(context: KindContext): WatchedKind<Source, Worl
   };
 }
 
-/** Enqueues the Secret that a SharedSecret follows or followed, and the copy for its readers. */
-function enqueueFollowed(
-  { before, after }: Change<Source>,
-  { queues }: Pick<CentralEnqueuer, "queues">,
-): void {
+/**
+ * Enqueues the Secret that a SharedSecret follows or followed, which is nobody's target meanwhile,
+ * and the copy for its readers.
+ */
+function enqueueFollowed({ before, after }: Change<Source>, enqueuer: CentralEnqueuer): void {
+  const { queues } = enqueuer;
   for (const state of [before, after])
     if (state?.followed !== undefined)
       queues.copy.add(keyOf(dataCopyRef(state.secret.metadata)), "normal");
   const [former, current] = [before, after].map((state) => state && followedKey(state));
   if (current !== undefined && after?.followed?.state === "unread")
     queues.source.add(current, "high");
-  // Another one may be among the oldest now.
+  // Its pace is forgotten with its last follower.
   if (former !== undefined && former !== current) queues.source.add(former, "low");
+  for (const key of former === current ? [] : [former, current]) {
+    if (key === undefined) continue;
+    queues.copy.add(key, "normal");
+    enqueuer.statusAt(refOf(key));
+  }
 }
 
 const resource = resources.sharedSecrets;
@@ -163,7 +169,6 @@ function decideTermination(source: Source, world: World, answers: Answers): Reco
     prefixes: options.prefixes,
     summary: countLeftovers(source, world),
     failure: failureAt("sharedSecret", keyOf(metadata), world),
-    dataCopy: dataCopyAt(source, world),
   };
   const holding = holdingClusters(source, stores);
   const agents = holding.map((cluster) => ({ heartbeatAgeMs: heartbeatAgeMs(cluster, world) }));

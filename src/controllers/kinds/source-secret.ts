@@ -1,4 +1,4 @@
-import { byAge, type Key, keyOf, refOf } from "../../api/object.ts";
+import { type Key, keyOf, refOf } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
 import { nothingToDo, type Plan } from "../../domain/plan/plan.ts";
 import type { Source } from "../../domain/sync/copy.ts";
@@ -49,61 +49,65 @@ export const sourceSecretReconciler: Reconciler<World> = {
     if ("questions" in read) return read;
     const next = sourceRead(pace, world.clock.monotonic());
     sourcePaces.set(key, next);
-    for (const follower of followers) record(follower, { read, followers, pace: next }, world);
-    return resultOf(next, world);
+    for (const follower of followers) record(follower, { read, pace: next }, world);
+    return resultOf(next, isWatched(key, read, world), world);
   },
-  reported(key, failure, world) {
-    if (failure === undefined) return;
-    const message = `cannot be read: ${failure.message}`;
+  report({ key, world, reported }) {
+    const message = `cannot be read: ${reported.message}`;
     for (const follower of followersOf(key, world))
       if (isUnread(follower)) recordUnreadable(follower, message, world);
+    return undefined;
   },
 };
 
-/** The SharedSecrets that follow a Secret, the oldest first. */
+/** The SharedSecrets that follow a Secret. */
 function followersOf(key: Key, { stores }: World): readonly Source[] {
-  return stores.sharedSecrets
-    .by(syncIndexes.dataFrom, key)
-    .toSorted((one, other) => byAge(one.secret, other.secret));
+  return stores.sharedSecrets.by(syncIndexes.dataFrom, key);
 }
 
 function isUnread({ followed }: Source): boolean {
   return followed?.state === "unread";
 }
 
-/** The Secret of this key, read after the watch has its metadata, so that no change is missed. */
+/** The Secret of this key. One that is not watched is stored, so that every change is an event. */
 function readSecret(
   key: Key,
-  { stores, options }: World,
+  world: World,
   answers: Answers,
 ): ReadSourceSecret | Extract<ReconcileDecision, { readonly questions: readonly Question[] }> {
   const ref = refOf(key);
-  if (hasNoSources(ref.namespace ?? "", options.namespace)) return { kind: "gone" };
-  const refresh = { do: "refresh", resource: resources.secrets, ref } as const;
-  const isWatched = secretAt(key, stores) !== undefined;
-  const unasked = isWatched ? undefined : askFor([refresh], answers);
-  if (unasked !== undefined) return unasked;
+  if (isNoSource(key, world)) return { kind: "gone" };
   const read = { do: "read-source", ref } as const;
-  return answerTo(read, answers)?.source ?? { questions: [read] };
+  const found = answerTo(read, answers)?.source;
+  if (found === undefined) return { questions: [read] };
+  if (found.kind === "gone" || secretAt(key, world.stores) !== undefined) return found;
+  return askFor([{ do: "refresh", resource: resources.secrets, ref }], answers) ?? found;
+}
+
+function isNoSource(key: Key, { options }: World): boolean {
+  return hasNoSources(refOf(key).namespace ?? "", options.namespace);
+}
+
+/** Whether the watch has the version that was read, if any. */
+function isWatched(key: Key, read: ReadSourceSecret, world: World): boolean {
+  if (isNoSource(key, world)) return true;
+  const watched = secretAt(key, world.stores)?.metadata;
+  const found = read.kind === "gone" ? undefined : read.secret.metadata;
+  return watched?.uid === found?.uid && watched?.resourceVersion === found?.resourceVersion;
 }
 
 interface Read {
   readonly read: ReadSourceSecret;
-  readonly followers: readonly Source[];
   readonly pace: SourcePace;
 }
 
 function record(
   { secret, followed }: Source,
-  { read, followers, pace }: Read,
+  { read, pace }: Read,
   { options, recordFollowed }: World,
 ): void {
   if (followed === undefined) return;
-  const context = {
-    followers: followers.map((follower) => follower.secret),
-    namespace: options.namespace,
-  };
-  const data = followedData(secret, followed, read, context);
+  const data = followedData(secret, followed, read, options.namespace);
   recordFollowed(keyOf(secret.metadata), data, { changesOften: changesOften(pace) });
 }
 
@@ -113,9 +117,16 @@ function recordUnreadable({ secret, followed }: Source, why: string, world: Worl
   world.recordFollowed(keyOf(secret.metadata), data, { changesOften: false });
 }
 
-function resultOf(pace: SourcePace, world: World): Plan {
-  if (!changesOften(pace)) return nothingToDo;
-  return { steps: [], result: { kind: "requeue-at", at: instantOf(nextReading(pace), world) } };
+/**
+ * What was read before its event arrives is read again: etcd may be restored to the version that
+ * the watch has, and no event follows.
+ */
+const readAgainMs = 1_000;
+
+function resultOf(pace: SourcePace, isCurrent: boolean, world: World): Plan {
+  if (!changesOften(pace) && isCurrent) return nothingToDo;
+  const next = changesOften(pace) ? nextReading(pace) : world.clock.monotonic() + readAgainMs;
+  return { steps: [], result: { kind: "requeue-at", at: instantOf(next, world) } };
 }
 
 /** A monotonic time, in milliseconds since the epoch. */

@@ -11,7 +11,7 @@ import { listAt, recordAt, stringAt, stringMapAt, stringsAt } from "../../api/pa
 import { resources } from "../../api/resources.ts";
 import { isSame } from "../plan/merge-patch.ts";
 import { clusterOfOutbox } from "../outbox/outbox-names.ts";
-import { changedAnnotations, isDataFrom, secretToGet } from "../sync/data-from-change.ts";
+import { changedAnnotations, isDataFrom, secretToGet } from "./data-from-change.ts";
 import { clusterList, syncList, type SyncList } from "../sync/option-items.ts";
 
 /** The parts of a write that decide which verbs it requires. */

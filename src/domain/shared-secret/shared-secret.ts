@@ -34,12 +34,12 @@ interface ObservedSource {
   readonly prefixes: Prefixes;
   /** The reported failure of writes for this object. */
   readonly failure?: ReportedFailure | undefined;
-  /** The Secret at the name of the copy for its readers: of this source, or of somebody else. */
-  readonly dataCopy?: "own" | "foreign" | undefined;
 }
 
 /** The observed state for a reconcile of a SharedSecret. */
 export interface ObservedSharedSecret extends ObservedSource {
+  /** The Secret at the name of the copy for its readers: of this source, or of somebody else. */
+  readonly dataCopy?: "own" | "foreign" | undefined;
   /** Whether its own namespace is terminating, so that nothing can be created there. */
   readonly namespaceIsTerminating: boolean;
   readonly summary: SyncSummary;
@@ -97,7 +97,7 @@ export function planTermination(
   const steps = [
     events,
     ...(isKept
-      ? narrowingSteps({ ...access, secret: secret.metadata }, wantedRoles(observed))
+      ? narrowingSteps({ ...access, secret: secret.metadata }, formerRoles(observed))
       : revokeSteps(access)),
     ...release.steps,
   ];
@@ -134,7 +134,7 @@ function leftoversSaid({ source: { secret }, summary }: DeletedSharedSecret) {
 export function granteesOf(observed: ObservedSource): readonly FormerGrantee[] {
   const { source, access } = observed;
   const { metadata } = source.secret;
-  const named = wantedRoles(observed).map(({ name, permission, subjects }) => ({
+  const named = formerRoles(observed).map(({ name, permission, subjects }) => ({
     name,
     subjects,
     verb: permission.verbs[0],
@@ -150,9 +150,17 @@ export function granteesOf(observed: ObservedSource): readonly FormerGrantee[] {
   );
 }
 
-function wantedRoles({ source, prefixes, dataCopy }: ObservedSource): readonly DerivedRole[] {
+/**
+ * The Roles that a SharedSecret may have had at its deletion: the copy for its readers, which some
+ * of them name, is removed meanwhile.
+ */
+function formerRoles({ source, prefixes }: ObservedSource): readonly DerivedRole[] {
+  const { metadata } = source.secret;
   const { grants } = accessOf(source.secret, prefixes);
-  return derivedRoles(source.secret.metadata, grants, dataCopy === "own");
+  const roles = derivedRoles(metadata, grants);
+  if (source.followed === undefined) return roles;
+  const names = new Set(roles.map(({ name }) => name));
+  return [...roles, ...derivedRoles(metadata, grants, true).filter(({ name }) => !names.has(name))];
 }
 
 /**

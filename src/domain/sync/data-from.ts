@@ -49,7 +49,7 @@ function refused(why: string): DataFromOption {
   return { kind: "refused", why };
 }
 
-/** Maximum SharedSecrets that follow one Secret. */
+/** Maximum names of `data-for`, and so SharedSecrets that follow one Secret. */
 export const mostFollowers = 16;
 
 /** Whether the owner of a Secret lets a SharedSecret of this name have its data. */
@@ -58,7 +58,7 @@ type DataConsent = "named" | "not-named" | "unreadable";
 /** Reads `data-for` of a Secret: names of SharedSecrets in its namespace. */
 export function dataConsent({ annotations: given }: Annotated, sharedSecret: string): DataConsent {
   const list = syncList(given[annotations.dataFor]);
-  if (list.kind === "refused" || list.entries.some((name) => name.includes("*")))
-    return "unreadable";
+  if (list.kind === "refused" || list.entries.length > mostFollowers) return "unreadable";
+  if (list.entries.some((name) => name.includes("*"))) return "unreadable";
   return list.entries.includes(sharedSecret) ? "named" : "not-named";
 }

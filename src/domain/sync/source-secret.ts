@@ -1,6 +1,6 @@
 import type { Reason } from "../../api/conditions.ts";
 import { annotations, labels, outboxSecretType } from "../../api/names.ts";
-import { byAge, type Metadata } from "../../api/object.ts";
+import type { Metadata } from "../../api/object.ts";
 import type { Secret } from "../../api/secret.ts";
 import type { SecretData, SharedSecret } from "../../api/shared-secret.ts";
 import { clustersNamespace } from "../gateway/connected-cluster.ts";
@@ -35,14 +35,6 @@ export type FollowedData =
   /** The owner of the Secret does not let the SharedSecret have its data: copies are removed. */
   | { readonly kind: "withdrawn"; readonly message: string };
 
-/** What else decides whether a Secret is a source. */
-interface FollowedContext {
-  /** All SharedSecrets that name the Secret. */
-  readonly followers: readonly SharedSecret[];
-  /** Latchkey's own namespace. */
-  readonly namespace: string;
-}
-
 /** Types with which copies are created as the source has them; of others, an option names it. */
 const followedTypes: readonly string[] = [
   "Opaque",
@@ -69,7 +61,7 @@ export function followedData(
   secret: SharedSecret,
   from: DataFrom,
   read: ReadSourceSecret,
-  { followers, namespace }: FollowedContext,
+  latchkeyNamespace: string,
 ): FollowedData {
   const own = secret.metadata.namespace ?? "";
   const kept = (reason: "SourceMissing" | "SourceInvalid", what: string, fix: string) =>
@@ -78,7 +70,7 @@ export function followedData(
       reason,
       message: sentence(secret, from, `${what}; ${fix}; ${keptData}`),
     }) as const;
-  if (hasNoSources(own, namespace))
+  if (hasNoSources(own, latchkeyNamespace))
     return kept("SourceInvalid", "is in a namespace that has no sources", "use another namespace");
   if (read.kind === "gone") return kept("SourceMissing", "does not exist", "create it");
   const { metadata, type, data } = read.secret;
@@ -91,7 +83,7 @@ export function followedData(
     return kept(
       "SourceInvalid",
       `has an invalid annotation ${annotations.dataFor}`,
-      "list names of SharedSecrets, separated by commas or line breaks",
+      `list at most ${mostFollowers} names of SharedSecrets, separated by commas or line breaks`,
     );
   if (consent === "not-named") {
     const what = `does not name this SharedSecret in its annotation ${annotations.dataFor}`;
@@ -102,12 +94,6 @@ export function followedData(
       "SourceInvalid",
       `has the type ${quoted(type)}, which Kubernetes or Helm interprets`,
       "name a Secret of another type",
-    );
-  if (!isAmongFirst(secret, metadata, followers))
-    return kept(
-      "SourceInvalid",
-      `is followed by ${mostFollowers} older SharedSecrets`,
-      "take the annotation out of one of them",
     );
   const { [annotations.syncSecretType]: typeOption, [annotations.syncFormat]: format } =
     secret.metadata.annotations;
@@ -156,15 +142,4 @@ function isManaged({ metadata, type }: Secret): boolean {
     ) ||
     type === outboxSecretType
   );
-}
-
-function isAmongFirst(
-  secret: SharedSecret,
-  source: Metadata,
-  followers: readonly SharedSecret[],
-): boolean {
-  const older = followers.filter(
-    (other) => byAge(other, secret) < 0 && dataConsent(source, other.metadata.name) === "named",
-  );
-  return older.length < mostFollowers;
 }

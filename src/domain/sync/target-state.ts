@@ -21,8 +21,7 @@
  *    sync-summary.ts counts outcomes for the status, and records Events.
  * 8. What users ask: explain.ts finds what keeps a source from a target, explain-place.ts what a
  *    namespace says itself, sync-report.ts reports it, and plan-change.ts finds what a change would
- *    do: the difference between before and after. data-from-change.ts says which of their changes
- *    need `get` on the Secret that a SharedSecret follows.
+ *    do: the difference between before and after.
  */
 import { labels } from "../../api/names.ts";
 import { byAge, keyOf, type Metadata } from "../../api/object.ts";

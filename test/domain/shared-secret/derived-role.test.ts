@@ -19,6 +19,7 @@ import {
   roleManifest,
   sourceUidOf,
 } from "../../../src/domain/shared-secret/derived-role.ts";
+import { dataCopyRef } from "../../../src/domain/sync/data-copy.ts";
 import { observedMetadata, asStored } from "../../support/observed-objects.ts";
 
 const secret = observedMetadata({ namespace: "team", name: "database", uid: "uid-1" });
@@ -39,6 +40,7 @@ describe("the name of a derived Role", () => {
   const permissions = fc.record({
     verbs: fc.subarray(["delete", "get", "list", "patch", "update", "watch"], { minLength: 1 }),
     status: fc.boolean(),
+    data: fc.constantFrom(undefined, true as const),
   });
   const secrets = fc.record({
     name: fc.constantFrom(
@@ -52,14 +54,20 @@ describe("the name of a derived Role", () => {
 
   test("differs for another permission or object, has at most 63 characters and is valid in Kubernetes", () => {
     fc.assert(
-      fc.property(secrets, secrets, permissions, permissions, (one, other, first, second) => {
+      fc.property(secrets, secrets, permissions, permissions, (one, other, ...given) => {
+        const [first, second] = given.map(({ data, ...permission }) =>
+          data === undefined ? permission : { ...permission, data },
+        );
+        if (first === undefined || second === undefined) throw new Error("no permission");
         const name = derivedName(one, first);
         expect(name.length).toBeLessThanOrEqual(63);
         expect(name).toMatch(/^latchkey-[a-z0-9]([-.a-z0-9]*[a-z0-9])?-[0-9a-f]{16}$/);
         const sameObject =
           one.uid === other.uid && one.name.slice(0, 37) === other.name.slice(0, 37);
         const samePermission =
-          first.status === second.status && first.verbs.join() === second.verbs.join();
+          first.status === second.status &&
+          given[0].data === given[1].data &&
+          first.verbs.join() === second.verbs.join();
         expect(name === derivedName(other, second)).toBe(sameObject && samePermission);
       }),
     );
@@ -115,6 +123,30 @@ describe("the Roles of grants", () => {
     });
   });
 
+  test("name the copy of a followed Secret for those who may get the SharedSecret", () => {
+    const writers: Grant = {
+      permission: { verbs: ["list", "update"], status: false },
+      subjects: [user("ben")],
+    };
+    const copy = dataCopyRef(secret).name;
+    const roles = derivedRoles(secret, [readers, writers], true);
+    const rules = roles.map((one) => roleManifest(secret, one)["rules"]);
+    expect(rules).toEqual(
+      expect.arrayContaining([
+        [
+          expect.objectContaining({ resources: ["sharedsecrets"], verbs: ["get"] }),
+          { apiGroups: [""], resources: ["secrets"], resourceNames: [copy], verbs: ["get"] },
+        ],
+        [expect.objectContaining({ resources: ["sharedsecrets"], verbs: ["list", "update"] })],
+      ]),
+    );
+    const [plain, withCopy] = [[readers], [readers]].map(
+      (grants, at) => derivedRoles(secret, grants, at === 1)[0]?.name,
+    );
+    expect(plain).not.toBe(withCopy);
+    expect(derivedRoles(secret, [writers], true)).toEqual(derivedRoles(secret, [writers]));
+  });
+
   test("and their RoleBindings have Latchkey's metadata and an owner reference", () => {
     for (const manifest of [
       roleManifest(secret, role),
@@ -147,10 +179,44 @@ describe("a Role is as written", () => {
     permission: { verbs: ["get"], status: true },
     name: derivedName(secret, { verbs: ["get"], status: true }),
   };
+  const [dataRole = role] = derivedRoles(secret, [readers], true);
+  const withCopy = parseRole(asStored(roleManifest(secret, dataRole)));
+  const [, copyRule = rule] = withCopy.rules;
 
   test.for<[string, ObservedRole, boolean]>([
     ["if it was not edited", written, true],
     ["with the status", parseRole(asStored(roleManifest(secret, statusRole))), true],
+    ["with the copy of a followed Secret", withCopy, true],
+    ["but not without that copy", { ...withCopy, rules: written.rules }, false],
+    [
+      "but not with a copy that its name does not say",
+      { ...written, rules: withCopy.rules },
+      false,
+    ],
+    [
+      "but not with another Secret",
+      { ...withCopy, rules: [rule, { ...copyRule, resourceNames: ["source"] }] },
+      false,
+    ],
+    [
+      "but not with a Secret beside the copy",
+      {
+        ...withCopy,
+        rules: [rule, { ...copyRule, resourceNames: [...copyRule.resourceNames, "source"] }],
+      },
+      false,
+    ],
+    [
+      "but not with another verb on the copy",
+      { ...withCopy, rules: [rule, { ...copyRule, verbs: ["get", "list"] }] },
+      false,
+    ],
+    [
+      "but not with the rules in another order",
+      { ...withCopy, rules: withCopy.rules.toReversed() },
+      false,
+    ],
+    ["but not with a third rule", { ...withCopy, rules: [...withCopy.rules, copyRule] }, false],
     ["but not without rules", { ...written, rules: [] }, false],
     ["but not with an additional rule", { ...written, rules: [rule, rule] }, false],
     [
@@ -251,7 +317,10 @@ test("recognizes the names for the uid and every possible permission", () => {
   const names = [["get"], ["delete", "get", "list", "patch", "update", "watch"]].flatMap((verbs) =>
     [true, false].map((status) => derivedName(secret, { verbs, status })),
   );
+  names.push(derivedName(secret, { verbs: ["get", "list"], status: true, data: true }));
   expect(names.map((name) => isDerivedName(secret, name))).toEqual(names.map(() => true));
+  const noReader = derivedName(secret, { verbs: ["list"], status: false, data: true });
+  expect(isDerivedName(secret, noReader)).toBe(false);
   expect([
     isDerivedName({ ...secret, uid: "uid-2" }, names[0] ?? ""),
     isDerivedName({ ...secret, name: "data" }, names[0] ?? ""),

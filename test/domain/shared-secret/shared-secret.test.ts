@@ -57,9 +57,9 @@ function seen({ source, summary, ...rest }: Changes = {}): ObservedSharedSecret 
   };
 }
 
-function derived(): ObservedAccess {
+function derived(hasDataCopy = false): ObservedAccess {
   const { secret } = observedSource({ secret: { owner: { user: "ann" } } });
-  const roles = derivedRoles(secret.metadata, accessOf(secret, prefixes).grants);
+  const roles = derivedRoles(secret.metadata, accessOf(secret, prefixes).grants, hasDataCopy);
   return {
     ...nothing,
     roles: roles.map((role) => parseRole(asStored(roleManifest(secret.metadata, role)))),
@@ -198,6 +198,34 @@ describe("a SharedSecret that is being deleted", () => {
       at("keep-grants"),
     );
     expect(outline(plan)).toEqual(["delete rolebindings", "patch sharedsecrets status"]);
+  });
+
+  const follower = (changes: Changes = {}): DeletedSharedSecret => {
+    const found = going({ source: owned, ...changes });
+    const followed = { name: "source", keys: undefined, state: "data" } as const;
+    return { ...found, source: { ...found.source, followed } };
+  };
+
+  test("keeps the grants of readers whose copy of a followed Secret is removed already", () => {
+    for (const access of [derived(), derived(true)])
+      expect(outline(planTermination(follower({ access }), at("keep-grants")))).toEqual([
+        "patch sharedsecrets status",
+      ]);
+    const plan = planTermination(
+      going({ source: owned, access: derived(true) }),
+      at("keep-grants"),
+    );
+    expect(outline(plan)[0]).toBe("delete rolebindings");
+  });
+
+  test("reviews both Roles that readers of a followed Secret may have had", () => {
+    const names = [derived(), derived(true)].map(({ roles }) => roles[0]?.metadata.name ?? "");
+    expect(new Set(names).size).toBe(2);
+    expect(granteesOf(follower()).map(({ allowedBy }) => allowedBy)).toEqual(
+      names.map((name) => `allowed by RoleBinding "${name}/team" `),
+    );
+    const lists = { access: [{ verbs: ["list"], subresources: [], users: ["ann"], teams: [] }] };
+    expect(granteesOf(follower({ source: { secret: lists } }))).toHaveLength(1);
   });
 
   test("revokes at once all access of an edited Role", () => {

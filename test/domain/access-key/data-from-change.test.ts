@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../../src/api/names.ts";
 import { listAt, recordAt, stringAt, stringMapAt, stringsAt } from "../../../src/api/parse.ts";
-import { secretToGet } from "../../../src/domain/sync/data-from-change.ts";
+import { secretToGet } from "../../../src/domain/access-key/data-from-change.ts";
 import {
   followed,
   nearChanges,

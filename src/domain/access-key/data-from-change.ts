@@ -3,8 +3,8 @@ import { listAt, recordAt, stringMapAt } from "../../api/parse.ts";
 import { type AccessRule, parseAccessRule, parseOwner } from "../../api/shared-secret.ts";
 import { isSame } from "../plan/merge-patch.ts";
 import { accessOf } from "../shared-secret/access-rules.ts";
-import { isSecretName } from "./data-from.ts";
-import { clusterList, syncList, type SyncList } from "./option-items.ts";
+import { isSecretName } from "../sync/data-from.ts";
+import { clusterList, syncList, type SyncList } from "../sync/option-items.ts";
 
 /*
  * A SharedSecret that follows a Secret gives its data to all whom it names, so a write that gives
