@@ -32,7 +32,10 @@ function givesMore(object: unknown, stored: unknown): boolean {
   );
 }
 
-/** Null, which is stored as an empty text, counts as a change of either. */
+/**
+ * The annotations that a write changes. Null, which is stored as an empty text, differs from
+ * absence and from that text.
+ */
 export function changedAnnotations(object: unknown, stored: unknown): readonly string[] {
   const [after, before] = [annotationsOf(object), annotationsOf(stored)];
   return [...new Set([...Object.keys(after), ...Object.keys(before)])].filter(
