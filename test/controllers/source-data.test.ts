@@ -1,8 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { annotations, labels } from "../../src/api/names.ts";
+import { parseSecret } from "../../src/api/secret.ts";
+import { parseSharedSecret } from "../../src/api/shared-secret.ts";
 import { SourceData } from "../../src/controllers/source-data.ts";
 import type { Source } from "../../src/domain/sync/copy.ts";
 import { createDataDigest } from "../../src/tokens/data-digest.ts";
-import { observedSource } from "../../src/tokens/observed-data.ts";
+import { followingSource, observedSource } from "../../src/tokens/observed-data.ts";
 import { refusal, FakeClient } from "../support/fake-client.ts";
 import { rawObject } from "../support/fake-list-watch.ts";
 
@@ -96,4 +99,55 @@ test("does not read data that is in the store", async () => {
   const small = { ...sourceAs("a", "a"), data: {} };
   expect(await data.of(small, "copied")).toBe(small.data);
   expect(client.lines).toEqual([]);
+});
+
+describe("the data of a large Secret that a SharedSecret follows", () => {
+  const source = (word: string, dataFor = "db") =>
+    rawObject(
+      { namespace: "team", name: "source", annotations: { [annotations.dataFor]: dataFor } },
+      { type: "Opaque", data: { password: value(word) } },
+    );
+
+  function followed(raw: object): Source {
+    const secret = parseSecret(raw);
+    const { metadata, type, data } = secret;
+    const metadataOf = {
+      namespace: "team",
+      name: "db",
+      annotations: { [annotations.dataFrom]: "source" },
+    };
+    const shared = parseSharedSecret(rawObject(metadataOf, { spec: {} }));
+    const read = { kind: "data", metadata, type, data } as const;
+    return followingSource(shared, { name: "source", keys: undefined }, read, digestOf);
+  }
+
+  function following(has: unknown) {
+    const client = new FakeClient(() => has);
+    return { client, data: new SourceData({ client, digestOf, namespace }) };
+  }
+
+  test("is read from the Secret, for both forms", async () => {
+    const { client, data } = following(source("word"));
+    const found = await data.of(followed(source("word")), "copied");
+    expect(found?.["password"]?.length).toBe(value("word").length);
+    expect(await data.of(followed(source("word")), "own")).toBe(found);
+    expect(client.lines).toEqual(["get secrets team/source"]);
+  });
+
+  test.for<[string, unknown]>([
+    ["no longer consents", source("word", "other")],
+    ["is gone", refusal("NotFound", { objectName: "source" })],
+    ["has other data", source("newer")],
+    [
+      "is a copy by now",
+      rawObject({ namespace: "team", name: "source", labels: { [labels.sourceUid]: "x" } }),
+    ],
+  ])("is not written if the Secret %s", async ([, has]) => {
+    expect(await following(has).data.of(followed(source("word")), "copied")).toBeUndefined();
+  });
+
+  test("is not taken for gone if the API server knows no such path", async () => {
+    const { data } = following(refusal("NotFound"));
+    await expect(data.of(followed(source("word")), "copied")).rejects.toThrow("NotFound");
+  });
 });

@@ -123,9 +123,16 @@ class RestCheck {
       Object.values(leader?.queues ?? {}).some(({ retries }) => retries.size > 0),
     );
     if (isFailing) return [];
-    const { state, isAtRest, violations } = await this.#machine.rest(await this.#machine.led(rest));
+    let [last, writes]: [Clusters, boolean] = [rest, false];
+    // Also what it takes back.
+    const onStep = (state: State): void => {
+      if (state.server !== last.server || state.connected !== last.connected)
+        writes ||= contentOf(state) !== content;
+      last = state;
+    };
+    const led = await this.#machine.led(rest);
+    const { isAtRest, violations } = await this.#machine.rest(led, { onStep });
     if (!isAtRest) return ["a new leader does not come to rest"];
-    const writes = contentOf(state) !== content;
     return [...violations, ...(writes ? ["a new leader writes"] : [])];
   }
 
@@ -148,7 +155,7 @@ const passing =
   /"(?:resourceVersion|management.service\/revised-at|\w*Time\w*)":"[^"]*"|\\"\d+\\"/g;
 /** What a status says of clusters: it is not written for another sentence alone. */
 const sentences =
-  /(?<="ClustersSynced","status":"\w+","reason":"\w+",|"failed":\d+,"reason":"\w+",)"message":"(?:[^"\\]|\\.)*"/g;
+  /(?<="ClustersSynced","status":"\w+","reason":"\w+",|"Synced","status":"\w+","reason":"Outbox\w+",|"failed":\d+,"reason":"\w+",)"message":"(?:[^"\\]|\\.)*"/g;
 
 /** The objects without what differs between orders: versions and times. */
 export function contentOf({ server, connected }: Clusters): string {

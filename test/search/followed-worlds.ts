@@ -79,7 +79,13 @@ const sketches: readonly Sketch[] = [
   },
   {
     name: "a follower that changes",
-    objects: [home, web, followed, follower()],
+    objects: [
+      home,
+      web,
+      followed,
+      given("Secret", "team/other", { type: "Opaque", data: other, annotations: forDb }),
+      follower(),
+    ],
     menu: {
       ...supplied,
       "follow another": annotate("SharedSecret", db, { "data-from": "other" }),
@@ -143,7 +149,7 @@ const sketches: readonly Sketch[] = [
   },
   {
     name: "a followed Secret that is missing at first",
-    objects: [home, web, follower({ spec: readers })],
+    objects: [home, web, follower({ spec: readers }), asking("db")],
     menu: {
       supply: supply(),
       "supply it without consent": supply({ annotations: {} }),

@@ -116,6 +116,13 @@ export interface MachineOptions {
   readonly isTimeQuiet: boolean;
 }
 
+/** How a machine is led to rest. */
+interface RestOptions {
+  readonly mostSteps?: number;
+  readonly stopsCalm?: boolean;
+  readonly onStep?: (state: State) => void;
+}
+
 const reduced: MachineOptions = { deliversEchoes: true, isTimeQuiet: true };
 const empty = serverOf(beginning, []);
 const agentQueues: readonly QueueName[] = ["copy", "sharedSecret", "clusterReport"];
@@ -187,7 +194,7 @@ export class Machine {
   /** Takes the first enabled action of the machine itself until there is none: no user, no fault. */
   async rest(
     state: State,
-    { mostSteps = 2_000, stopsCalm = false } = {},
+    { mostSteps = 2_000, stopsCalm = false, onStep }: RestOptions = {},
   ): Promise<Step & { readonly isAtRest: boolean }> {
     let current: Step = { state, violations: [] };
     for (let steps = 0; steps < mostSteps; steps += 1) {
@@ -195,6 +202,7 @@ export class Machine {
       if (action === undefined || (stopsCalm && this.isCalm(current.state)))
         return { ...current, isAtRest: true };
       const { state: next, violations } = await this.step(current.state, action);
+      onStep?.(next);
       current = { state: next, violations: [...current.violations, ...violations] };
     }
     return { ...current, isAtRest: false };

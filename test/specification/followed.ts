@@ -25,7 +25,7 @@ function followedBy(source: Raw, read: ReadSecret): Followed & { readonly data: 
   if (read.metadata.deletionTimestamp !== undefined) return kept("SourceMissing");
   if (isOfLatchkey(read)) return kept("SourceInvalid");
   const named = itemsOf(mark(read, "data-for"));
-  if (named.length > 64 || named.some((name) => !/^[-a-z0-9.]+$/.test(name)))
+  if (named.length > 16 || named.some((name) => !/^[-a-z0-9.]+$/.test(name)))
     return kept("SourceInvalid");
   if (!named.includes(source.metadata.name)) return { state: "withdrawn", data: {} };
   const { type = "Opaque" } = read;

@@ -50,6 +50,42 @@ describe("a SharedSecret", () => {
   });
 });
 
+describe("a SharedSecret with data-from", () => {
+  const from = { [annotations.dataFrom]: "source" };
+
+  test("has no data before the Secret is read, and says so", () => {
+    expect(source({}, from)).toMatchObject({
+      keys: 0,
+      followed: { name: "source", state: "unread" },
+      options: { problem: { reason: "Progressing", message: expect.stringContaining("not read") } },
+    });
+  });
+
+  test("says first what is wrong with its own options", () => {
+    const wrong = { ...from, [annotations.disableSync]: "perhaps" };
+    expect(source({}, wrong).options.problem?.reason).toBe("InvalidSyncOption");
+  });
+
+  test("and with data of its own follows nothing, and says so", () => {
+    const both = source({ password }, from);
+    expect(both.followed).toBeUndefined();
+    expect(both.options.problem).toMatchObject({
+      reason: "SourceInvalid",
+      message: expect.stringContaining("remove the annotation, or spec.data"),
+    });
+  });
+
+  test("that is invalid follows nothing", () => {
+    for (const given of [
+      { [annotations.dataFrom]: "" },
+      { ...from, [annotations.dataFromKeys]: "" },
+    ]) {
+      expect(source({}, given).followed).toBeUndefined();
+      expect(source({}, given).options.problem?.reason).toBe("InvalidSyncOption");
+    }
+  });
+});
+
 describe("a Secret has the least data that its type allows", () => {
   const observed = (type: string, data: object) =>
     observedCopy(rawObject({ namespace: "web", name: "db" }, { type, data }), digestOf)

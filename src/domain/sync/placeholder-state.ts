@@ -97,6 +97,10 @@ function unansweredState(
 ): TargetState {
   const why = whyUnanswered(request);
   const sourceRef = copiedSource(copy.metadata);
+  const { permitted } = request;
+  // What is said of it would be about data that is not read yet.
+  if (sourceRef === undefined && permitted?.followed?.state === "unread")
+    return { kind: "source-unavailable", sourceRef: permitted.secret.metadata };
   if (sourceRef === undefined) return { kind: "unfilled", copy, why };
   const removal = { copy, why, ...(isPaused(copy.metadata) && { isPaused: true }) };
   if (hasDataOfOther(copy, request)) return { kind: "to-empty", ...removal };

@@ -2,9 +2,15 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../../src/api/names.ts";
 import { recordAt } from "../../../src/api/parse.ts";
-import type { ObservedCopy, Source, UnmanagedSecret } from "../../../src/domain/sync/copy.ts";
+import type {
+  Followed,
+  ObservedCopy,
+  Source,
+  UnmanagedSecret,
+} from "../../../src/domain/sync/copy.ts";
 import { targetState } from "../../../src/domain/sync/target-state.ts";
 import {
+  dataVariant,
   rejectedSteps,
   writtenSource,
   targetSteps,
@@ -208,6 +214,133 @@ describe("a target of two sources", () => {
     expect(
       targetState({ candidates: [live], copy, owner: olderWithTypo, isTerminating: false }).kind,
     ).toBe("conflict");
+  });
+});
+
+describe("a name that a SharedSecret follows", () => {
+  const follower = { namespace: "pay", name: "app" };
+  const takes: readonly Standing[] = [
+    "nothing",
+    "an unmanaged Secret",
+    "a user's copy without its label",
+  ];
+
+  test.for(takes)("is nobody's target with %s", (standing) => {
+    const state = stateAt(standing, { candidates: [live], follower });
+    expect(state).toMatchObject({ kind: "followed", source: live, follower });
+    expect(targetSteps(target, state, live.data)).toEqual([]);
+    expect(writtenSource(state)).toBeUndefined();
+    expect(stateAt(standing, { candidates: [paused], follower }).kind).toBe("followed");
+    expect(stateAt(standing, { follower }).kind).toBe("not-wanted");
+  });
+
+  test.for<[Standing, Kind]>([
+    ["a current copy", "current"],
+    ["a copy of old data", "differs"],
+    ["a copy of another source", "differs"],
+    ["a copy without its label", "unlabelled"],
+    ["a paused copy", "paused"],
+    ["a labelled Secret without an annotation", "conflict"],
+  ])("stays the target that it is with %s", ([standing, kind]) => {
+    expect(stateAt(standing, { candidates: [live], owner: live, follower }).kind).toBe(kind);
+  });
+});
+
+describe("a copy of a source that follows a Secret", () => {
+  const of = (state: Followed["state"], options: Partial<Source["options"]>): Source => ({
+    ...observedSource({ options }),
+    followed: { name: "source", keys: undefined, state },
+  });
+  const problem = { reason: "SourceMissing", message: "it does not exist" } as const;
+  const refusal = { reason: "SourceNotAllowed", message: "it does not name it" } as const;
+  const ours: readonly Standing[] = [
+    "a current copy",
+    "a copy of old data",
+    "a copy without its label",
+  ];
+
+  test.for(ours)("is left as it is while there is no data: %s", (standing) => {
+    for (const owner of [of("unread", { problem }), of("none", { problem })]) {
+      const state = stateAt(standing, { owner });
+      expect(state).toEqual({
+        kind: "source-unavailable",
+        sourceRef: { namespace: "team", name: "db" },
+      });
+      expect(targetSteps(target, state, {})).toEqual([]);
+      const inTerminating = stateAt(standing, { owner, isTerminating: true });
+      expect(inTerminating.kind).toBe("not-wanted");
+    }
+  });
+
+  test.for(ours)(
+    "is removed without the consent of the Secret or of the namespace: %s",
+    (standing) => {
+      const withdrawn = of("none", { refusal, projects: [] });
+      expect(stateAt(standing, { owner: withdrawn }).kind).toBe("withdrawn");
+      const missing = of("none", { problem });
+      expect(stateAt(standing, { owner: missing, ownerIsNotPermitted: true }).kind).toBe(
+        "withdrawn",
+      );
+    },
+  );
+
+  test("says what is invalid about its own options, and is kept", () => {
+    const owner = of("data", { problem: { reason: "InvalidSyncOption", message: "fix it" } });
+    expect(stateAt("a current copy", { owner }).kind).toBe("source-invalid");
+  });
+
+  test("is not given to a younger source before the Secret is read", () => {
+    const owner = { ...of("unread", { problem }), secret: older.secret };
+    const copy = observedCopy(owner);
+    const context = { candidates: [live], copy, owner, isTerminating: false };
+    expect(targetState(context).kind).toBe("source-unavailable");
+  });
+
+  test("has its own data where that is what copies have, also if it is read for the write", () => {
+    const source = of("data", {});
+    const missing = { kind: "missing", source } as const;
+    expect(dataVariant(missing)).toBe("own");
+    expect(dataVariant({ kind: "missing", source: { ...source, digest: "a form" } })).toBe(
+      "copied",
+    );
+    expect(dataVariant({ kind: "missing", source: live })).toBe("copied");
+  });
+});
+
+describe("a placeholder of a source that follows a Secret", () => {
+  const permitted = (state: Followed["state"]): Source => ({
+    ...misspelt,
+    followed: { name: "source", keys: undefined, state },
+  });
+  const asking = observedCopy(live, {
+    annotations: nothing,
+    labels: { [labels.sourceUid]: undefined },
+  });
+  const stateOf = (source: Source, copy: ObservedCopy) =>
+    targetState({
+      candidates: [],
+      copy,
+      isTerminating: false,
+      ...(copy === asking ? {} : { owner: source }),
+      request: {
+        source: { namespace: "team", name: "db" },
+        keys: undefined,
+        permitted: source,
+        obstacle: undefined,
+        project: "web",
+      },
+    });
+
+  test("says why it is not filled once the Secret is read, and nothing before", () => {
+    expect(stateOf(permitted("unread"), asking).kind).toBe("source-unavailable");
+    expect(stateOf(permitted("none"), asking)).toMatchObject({ kind: "unfilled", why: "fix it" });
+  });
+
+  test("keeps what it has while the Secret has no data", () => {
+    const filled = observedCopy(live, { annotations: { [annotations.filled]: "true" } });
+    for (const state of ["unread", "none"] as const)
+      expect(stateOf(permitted(state), filled).kind).toBe("source-unavailable");
+    expect(stateOf(misspelt, filled).kind).toBe("source-invalid");
   });
 });
 
