@@ -192,6 +192,7 @@ describe("kubectl get", () => {
         "CLUSTERS",
         "CONFLICTS",
         "KEYS",
+        "DATA-FROM",
         "BINDINGS",
         "DISPLAY-NAME",
         "AGE",
