@@ -18,7 +18,7 @@ const { syncFormat, syncFormatFrom, syncFormatKey, syncSecretType } = annotation
 
 describe("the option sync-format", () => {
   test.for<[string, Readonly<Record<string, string>>, object | undefined, string]>([
-    ["is not set", {}, undefined, "Opaque"],
+    ["is not set", {}, undefined, undefined],
     ["dotenv", { [syncFormat]: "dotenv" }, { kind: "dotenv", key: ".env", from: [] }, "Opaque"],
     ["json", { [syncFormat]: "json" }, { kind: "json", key: "data.json", from: [] }, "Opaque"],
     [
