@@ -17,8 +17,8 @@ import { startTextReaders } from "../../support/text-readers.ts";
 const { syncFormat, syncFormatFrom, syncFormatKey, syncSecretType } = annotations;
 
 describe("the option sync-format", () => {
-  test.for<[string, Readonly<Record<string, string>>, object | undefined, string]>([
-    ["is not set", {}, undefined, undefined],
+  test.for<[string, Readonly<Record<string, string>>, object | undefined, string?]>([
+    ["is not set", {}, undefined],
     ["dotenv", { [syncFormat]: "dotenv" }, { kind: "dotenv", key: ".env", from: [] }, "Opaque"],
     ["json", { [syncFormat]: "json" }, { kind: "json", key: "data.json", from: [] }, "Opaque"],
     [
