@@ -17,6 +17,12 @@ export type InProcessFault = Fault<InProcessBackend>;
  */
 const backAndForth: Allowance = { ...usualAllowance, updates: 2 };
 
+/**
+ * A copy whose update is refused has the reason in an annotation until it is written, and one whose
+ * delete is refused is emptied until it is deleted.
+ */
+const onceMore: Allowance = { ...usualAllowance, updates: 1 };
+
 const atCalls: InProcessFault["moments"] = ["call", "read"];
 const anywhere: InProcessFault["moments"] = ["call", "read", "change"];
 
@@ -133,13 +139,12 @@ export const faults: readonly InProcessFault[] = [
     },
   },
   refusal(401, "Unauthorized"),
-  // A copy whose update is forbidden has the reason in an annotation until it is written.
-  { ...refusal(403, "Forbidden"), allowance: { ...usualAllowance, updates: 1 } },
+  { ...refusal(403, "Forbidden"), allowance: onceMore },
   refusal(409, "Conflict"),
   refusal(410, "Expired"),
   refusal(429, "TooManyRequests", 1),
-  refusal(500, "InternalError"),
-  refusal(503, "ServiceUnavailable"),
+  { ...refusal(500, "InternalError"), allowance: onceMore },
+  { ...refusal(503, "ServiceUnavailable"), allowance: onceMore },
   {
     name: "overload",
     moments: anywhere,
