@@ -149,7 +149,7 @@ const sketches: readonly Sketch[] = [
   },
   {
     name: "a followed Secret that is missing at first",
-    objects: [home, web, follower({ spec: readers }), asking("db")],
+    objects: [home, web, follower({ spec: readers })],
     menu: {
       supply: supply(),
       "supply it without consent": supply({ annotations: {} }),
@@ -157,6 +157,15 @@ const sketches: readonly Sketch[] = [
     },
     begins: "with a new leader",
     mostFaults: 0,
+  },
+  {
+    name: "a placeholder of a Secret that is missing at first",
+    objects: [home, quiet, follower(), asking("db")],
+    menu: {
+      supply: supply(),
+      "supply it without consent": supply({ annotations: {} }),
+      "delete the source": supplied["delete the source"],
+    },
   },
   {
     name: "a followed name that others sync to",
