@@ -47,9 +47,14 @@ function annotationsOf(object: unknown): Readonly<Record<string, unknown>> {
   return recordAt(recordAt(object, "metadata"), "annotations");
 }
 
-/** Whether an annotation decides which data a SharedSecret has of a Secret. */
-export function isDataFrom(name: string): boolean {
-  return name === annotations.dataFrom || name === annotations.dataFromKeys;
+/** Whether an annotation decides what a SharedSecret shares, and with whom. */
+export function decidesAccess(name: string): boolean {
+  return (
+    name === annotations.dataFrom ||
+    name === annotations.dataFromKeys ||
+    name.startsWith(annotationPrefixes.sync) ||
+    name.startsWith(annotationPrefixes.copy)
+  );
 }
 
 /** Lists of which a name may be taken out, and how they are read. */
@@ -60,12 +65,7 @@ const lists: ReadonlyMap<string, (text: string | undefined) => SyncList> = new M
 
 function isWider(name: string, object: unknown, stored: unknown): boolean {
   const parse = lists.get(name);
-  if (parse === undefined)
-    return (
-      isDataFrom(name) ||
-      name.startsWith(annotationPrefixes.sync) ||
-      name.startsWith(annotationPrefixes.copy)
-    );
+  if (parse === undefined) return decidesAccess(name);
   const [after, before] = [object, stored].map((state) =>
     parse(stringMapAt(recordAt(state, "metadata"), "annotations")[name]),
   );

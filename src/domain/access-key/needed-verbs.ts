@@ -11,7 +11,7 @@ import { listAt, recordAt, stringAt, stringMapAt, stringsAt } from "../../api/pa
 import { resources } from "../../api/resources.ts";
 import { isSame } from "../plan/merge-patch.ts";
 import { clusterOfOutbox } from "../outbox/outbox-names.ts";
-import { changedAnnotations, isDataFrom, secretToGet } from "./data-from-change.ts";
+import { changedAnnotations, decidesAccess, secretToGet } from "./data-from-change.ts";
 import { clusterList, syncList, type SyncList } from "../sync/option-items.ts";
 
 /** The parts of a write that decide which verbs it requires. */
@@ -70,12 +70,7 @@ function changesAccess(object: unknown, stored: unknown): boolean {
   return (
     !isSame(listAt(spec, "access"), listAt(storedSpec, "access")) ||
     !isSame(spec["owner"], storedSpec["owner"]) ||
-    changedAnnotations(object, stored).some(
-      (name) =>
-        isDataFrom(name) ||
-        name.startsWith(annotationPrefixes.sync) ||
-        name.startsWith(annotationPrefixes.copy),
-    )
+    changedAnnotations(object, stored).some(decidesAccess)
   );
 }
 
