@@ -2,6 +2,7 @@ import { type Key, keyOf, refOf } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
 import { nothingToDo, type Plan } from "../../domain/plan/plan.ts";
 import type { Source } from "../../domain/sync/copy.ts";
+import { dataConsent } from "../../domain/sync/data-from.ts";
 import { secretAt } from "../../domain/sync/observed-target.ts";
 import {
   changesOften,
@@ -17,13 +18,7 @@ import {
   unreadableData,
 } from "../../domain/sync/source-secret.ts";
 import { syncIndexes } from "../../domain/sync/sync-objects.ts";
-import {
-  type Answers,
-  answerTo,
-  askFor,
-  type Question,
-  type ReconcileDecision,
-} from "../question.ts";
+import { type Answers, answerTo, type Ask, askFor, isAsk } from "../question.ts";
 import type { Reconciler } from "../reconciler.ts";
 import type { World } from "../world.ts";
 
@@ -44,9 +39,10 @@ export const sourceSecretReconciler: Reconciler<World> = {
     const pace = sourcePaces.get(key) ?? newSourcePace;
     const at = instantOf(nextReading(pace), world);
     const isDue = at <= world.clock.now() || followers.some(isUnread);
-    if (!isDue) return { steps: [], result: { kind: "requeue-at", at } };
+    const isWithdrawn = followers.some((follower) => hasLostConsent(follower, key, world));
+    if (!isDue && !isWithdrawn) return { steps: [], result: { kind: "requeue-at", at } };
     const read = readSecret(key, world, answers);
-    if ("questions" in read) return read;
+    if (isAsk(read)) return read;
     const next = sourceRead(pace, world.clock.monotonic());
     sourcePaces.set(key, next);
     for (const follower of followers) record(follower, { read, pace: next }, world);
@@ -69,12 +65,15 @@ function isUnread({ followed }: Source): boolean {
   return followed?.state === "unread";
 }
 
+/** Whether a SharedSecret has data of a Secret that no longer names it: this waits for no pace. */
+function hasLostConsent({ secret, followed }: Source, key: Key, { stores }: World): boolean {
+  const watched = secretAt(key, stores)?.metadata;
+  if (followed?.state !== "data" || watched === undefined) return false;
+  return dataConsent(watched, secret.metadata.name) === "not-named";
+}
+
 /** The Secret of this key. One that is not watched is stored, so that every change is an event. */
-function readSecret(
-  key: Key,
-  world: World,
-  answers: Answers,
-): ReadSourceSecret | Extract<ReconcileDecision, { readonly questions: readonly Question[] }> {
+function readSecret(key: Key, world: World, answers: Answers): ReadSourceSecret | Ask {
   const ref = refOf(key);
   if (isNoSource(key, world)) return { kind: "gone" };
   const read = { do: "read-source", ref } as const;

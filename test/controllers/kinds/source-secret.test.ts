@@ -134,7 +134,7 @@ describe("a Secret that a SharedSecret follows", () => {
     },
   );
 
-  test("gives its data to the 16 oldest that it names, and to the next when one goes", async () => {
+  test("gives its data to the 16 that it names, and is enqueued when one goes", async () => {
     const names = Array.from({ length: 18 }, (_, age) => `db-${age}`);
     const all = names.map((name, age) =>
       follower(name, { creationTimestamp: `2026-01-01T00:00:${String(age + 10)}Z` }),
@@ -210,6 +210,18 @@ describe("a Secret that changes more than 20 times in a minute", () => {
     clock.advance(60_000);
     expect(await reconcile()).toBe("done");
     expect(stored()?.followed?.changesOften).toBeUndefined();
+  });
+
+  test("is read at once where it no longer names a SharedSecret that has its data", async () => {
+    const { reconcile, client, change, stored } = await changing();
+    await reconcile();
+    change(source("another"));
+    await reconcile();
+    expect(client.requests).toHaveLength(2);
+    expect(stored()?.options.refusal).toMatchObject({ reason: "SourceNotAllowed" });
+    change(source("another"));
+    await reconcile();
+    expect(client.requests).toHaveLength(2);
   });
 
   test("is read at once for a SharedSecret without data", async () => {
