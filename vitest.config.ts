@@ -61,7 +61,12 @@ const everyRelease = [
   { name: "verify-journeys", include: ["test/journeys/**/*.test.ts"], ...onCluster },
   { name: "verify-faults", include: ["test/faults/**/*.test.ts"], ...atLength },
   // The tests of the client, on the compiled program.
-  { name: "verify-program", include: ["test/product/cli-*.test.ts"], ...onProduct },
+  // What users run: the client as a compiled program, kubectl and the clients of others.
+  {
+    name: "verify-program",
+    include: ["test/program/*.test.ts", "test/product/cli-*.test.ts"],
+    ...onProduct,
+  },
 ];
 
 interface Project {

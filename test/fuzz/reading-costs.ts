@@ -34,8 +34,6 @@ export interface TextReader {
   /** A part of an ordinary text, which is repeated; not so short that there are too many. */
   readonly plain: string;
   readonly read: (text: string) => unknown;
-  /** Whether a library reads the text, which takes a hundred times as long. */
-  readonly isSlow?: boolean;
 }
 
 const kibibyte = 1024;
@@ -105,7 +103,7 @@ function inJudgedBody(
   const read = (text: string) =>
     shapeProblem(parsedBody(text, format === "apply"), { kind: "SharedSecret", format });
   const name = `a body to judge in ${format} with ${around.join("...")}`;
-  return { name, most: longestBody, around, plain, read, isSlow: format === "apply" };
+  return { name, most: longestBody, around, plain, read };
 }
 
 function inReview(

@@ -156,7 +156,7 @@ describe("files of test", () => {
       ["verify-alone", ["test/verify/alone/*.test.ts"]],
       ["verify-journeys", ["test/journeys/**/*.test.ts"]],
       ["verify-faults", ["test/faults/**/*.test.ts"]],
-      ["verify-program", ["test/product/cli-*.test.ts"]],
+      ["verify-program", ["test/program/*.test.ts", "test/product/cli-*.test.ts"]],
     ]);
   });
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 const repository = join(import.meta.dirname, "..", "..");
 const page = readFileSync(join(repository, "docs", "specification.md"), "utf8");
 /** Where tests have a real kube-apiserver. */
-const onServer = /^test\/(?:cluster|product|dedicated|verify|journeys)\//;
+const onServer = /^test\/(?:cluster|product|program|dedicated|verify|journeys)\//;
 
 /** A test that a row of the page names. */
 interface NamedTest {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { mistakes } from "../product/why-mistakes.ts";
+import { mistakes } from "../program/why-mistakes.ts";
 
 const page = readFileSync(
   join(import.meta.dirname, "..", "..", "docs", "troubleshooting.md"),

@@ -185,7 +185,6 @@ export function start(): Promise<unknown> {
 /** Says how the tests of a project reach the product; returns what stops it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   startOthers(import.meta.filename);
-  const isProgram = project.name === "verify-program";
   project.provide("webhook", undefined);
   project.provide("gateway", undefined);
   project.provide("cli", undefined);
@@ -216,13 +215,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
     log: webhook.log,
     auditLog: auditLog ?? "",
   });
-  const compiled = isProgram ? await orMissing(compiledClient(report)) : undefined;
-  if (isMissing(compiled)) {
-    report(`the compiled client is skipped: ${compiled.missing}`);
-    return end;
-  }
-  const words =
-    compiled === undefined ? [process.execPath, await clientBundle(report)] : [compiled];
+  const compiled =
+    project.name === "verify-program" ? await orMissing(compiledClient(report)) : undefined;
+  if (isMissing(compiled)) report(`the bundle runs for the compiled client: ${compiled.missing}`);
+  const isProgram = compiled !== undefined && !isMissing(compiled);
+  const words = isProgram ? [compiled] : [process.execPath, await clientBundle(report)];
   const form = plugin(words, authenticating.directory);
   project.provide("cli", {
     ...form,

@@ -35,12 +35,16 @@ export function parts(seed: string): readonly Part[] {
       name: "properties",
       what: "the property tests with all rows, and 12 times as many runs",
       command: [
-        ...vitest("unit", "cluster", "product", "product-keys", "dedicated"),
+        ...vitest("unit", "cluster", "product", "product-keys", "dedicated", "verify-journeys"),
         ...filesWithProperties(),
       ],
       env: { PROPERTY_RUNS: "4" },
     },
-    { name: "program", what: "the client as a program", command: vitest("verify-program") },
+    {
+      name: "program",
+      what: "what users run: the client as a program, kubectl",
+      command: vitest("verify-program"),
+    },
     ...minors.slice(1).map((minor) => ({
       name: `earlier-version-${minor}`,
       what: `Kubernetes ${minor}`,

@@ -1,18 +1,11 @@
 import { expect, test } from "vitest";
-import { isAtLength } from "../support/property-runs.ts";
-import { repeatedParts, type TextReader, textReaders } from "./reading-costs.ts";
-import { measurements, problemsOf } from "./slow-reading.ts";
-
-/** Every third part, for readers that take long every twelfth, and all of them in `make verify`. */
-function askedParts({ isSlow }: TextReader): readonly string[] {
-  const every = isAtLength ? 1 : isSlow === true ? 12 : 3;
-  return repeatedParts.filter((_part, index) => index % every === 0);
-}
+import { repeatedParts, textReaders } from "../fuzz/reading-costs.ts";
+import { measurements, problemsOf } from "../fuzz/slow-reading.ts";
 
 test.each(textReaders)(
   "$name is read in time that grows like its length",
   async (reader) => {
-    expect(await problemsOf(reader, askedParts(reader))).toEqual([]);
+    expect(await problemsOf(reader, repeatedParts)).toEqual([]);
   },
   600_000,
 );

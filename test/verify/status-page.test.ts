@@ -1,14 +1,14 @@
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { serveStatus } from "../../../src/client/status/status-serve.ts";
-import type { StatusReport } from "../../../src/client/status/status-report.ts";
-import type { StatusView } from "../../../src/client/status/status-source.ts";
-import { findChromium } from "../../support/chromium.ts";
-import { eventually } from "../../support/eventually.ts";
-import { present } from "../../support/prepared.ts";
-import { skippedWithout } from "../../support/skipped.ts";
-import { systemClock } from "../../../src/runtime/clock.ts";
-import { inConflict, sampleReport, target } from "./status-sample.ts";
+import { serveStatus } from "../../src/client/status/status-serve.ts";
+import type { StatusReport } from "../../src/client/status/status-report.ts";
+import type { StatusView } from "../../src/client/status/status-source.ts";
+import { findChromium } from "../support/chromium.ts";
+import { eventually } from "../support/eventually.ts";
+import { present } from "../support/prepared.ts";
+import { skippedWithout } from "../support/skipped.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { inConflict, sampleReport, target } from "../client/status/status-sample.ts";
 
 const program = findChromium();
 

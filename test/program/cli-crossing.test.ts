@@ -6,8 +6,8 @@ import { api, makeNamespace, unique } from "../support/policy-request.ts";
 import { reportProblems } from "../support/report-shape.ts";
 import { runCli } from "../support/run-cli.ts";
 import { makeSharedSecret, type Place, view } from "../support/shared-secret-requests.ts";
-import { becomesOffered, becomesWithdrawn, FakeCluster } from "./cluster-fixture.ts";
-import { dataOf, to } from "./sync-fixture.ts";
+import { becomesOffered, becomesWithdrawn, FakeCluster } from "../product/cluster-fixture.ts";
+import { dataOf, to } from "../product/sync-fixture.ts";
 
 /** A SharedSecret that is offered to a cluster, which `cluster connect` has connected. */
 async function share(letIn: string | undefined) {

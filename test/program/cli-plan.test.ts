@@ -13,7 +13,7 @@ import { api, allow, unique } from "../support/policy-request.ts";
 import { reportProblems } from "../support/report-shape.ts";
 import { type CliOptions, type CliResult, runCli } from "../support/run-cli.ts";
 import { base64, sharedSecretPath } from "../support/shared-secret-requests.ts";
-import { liveSnapshot } from "./live-snapshot.ts";
+import { liveSnapshot } from "../product/live-snapshot.ts";
 
 const project = unique("plan");
 const [home, web, shop, later] = ["home", "web", "shop", "later"].map((name) =>

@@ -21,7 +21,7 @@ import {
   releaseLabels,
   startCharts,
   withRenderer,
-} from "./chart-fixture.ts";
+} from "../dedicated/chart-fixture.ts";
 
 const connected = "latchkey-connected";
 const names = ["latchkey", connected] as const;

@@ -4,8 +4,7 @@ import { chartsOf } from "../../release/chart/charts.ts";
 import { findKustomize } from "../../release/chart/kustomize.ts";
 import type { Schema, Value } from "../../release/chart/value.ts";
 import { isRecord, listAt, recordAt, stringsAt } from "../../src/api/parse.ts";
-import { isAtLength } from "../support/property-runs.ts";
-import { type Charts, ofEast, startCharts, withRenderer } from "./chart-fixture.ts";
+import { type Charts, ofEast, startCharts, withRenderer } from "../dedicated/chart-fixture.ts";
 
 /** A line break and a list item, quotes of both kinds, a template, a comment, a tag and an alias. */
 const allHostile = [
@@ -17,7 +16,7 @@ const allHostile = [
 ];
 /** All of them in one text. */
 const [listItem = "", , quotes = ""] = allHostile;
-const hostile = isAtLength ? [...allHostile, quotes + listItem] : [quotes + listItem];
+const hostile = [...allHostile, quotes + listItem];
 const harmless = "harmless";
 
 const kustomize = await findKustomize(() => {});
