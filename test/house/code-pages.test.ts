@@ -6,7 +6,7 @@ import { pathsIn, quotesIn, spansIn, strayQuotes } from "./quoted-code.ts";
 
 const repository = join(import.meta.dirname, "..", "..");
 const contributing = readFileSync(join(repository, "CONTRIBUTING.md"), "utf8");
-const directory = "docs/code";
+const directory = "docs/contributing/code";
 const pages = readdirSync(join(repository, directory));
 const mostLines = 64;
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { isRecord, recordAt, stringAt } from "../../src/api/parse.ts";
 
 const root = new URL("../../", import.meta.url);
-const page = readFileSync(new URL("docs/dependencies.md", root), "utf8");
+const page = readFileSync(new URL("docs/contributing/dependencies.md", root), "utf8");
 const lock: unknown = JSON.parse(readFileSync(new URL("package-lock.json", root), "utf8"));
 const packages = recordAt(lock, "packages");
 const manifest: unknown = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
@@ -13,7 +13,7 @@ const rows = [...page.matchAll(/^\| `([^`]+)` +\| .+? \| +(\d+) \| +(\d+) \|/gm)
   ([, name = "", count, alone]) => ({ name, count: Number(count), alone: Number(alone) }),
 );
 
-describe("docs/dependencies.md", () => {
+describe("docs/contributing/dependencies.md", () => {
   test("has a row for every dependency of package.json, in its order, and no other row", () => {
     expect(rows.map(({ name }) => name)).toEqual(names);
   });

@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 const repository = join(import.meta.dirname, "..", "..");
-const page = readFileSync(join(repository, "docs", "specification.md"), "utf8");
+const page = readFileSync(join(repository, "docs", "contributing", "specification.md"), "utf8");
 /** Where tests have a real kube-apiserver. */
 const onServer = /^test\/(?:cluster|product|program|dedicated|verify|journeys)\//;
 
@@ -30,10 +30,10 @@ function rowsOf(text: string): readonly Row[] {
   });
 }
 
-/** `[file](../test/file): names in code spans`, separated by `<br>`; anything else is no test. */
+/** `[file](../../test/file): names in code spans`, separated by `<br>`; anything else is no test. */
 function testsIn(cell: string): readonly NamedTest[] {
   return cell.split("<br>").flatMap((part) => {
-    const [, file, names = ""] = /^\[[^\]]+\]\(\.\.\/(test\/[^)]+)\): (.*)$/.exec(part) ?? [];
+    const [, file, names = ""] = /^\[[^\]]+\]\(\.\.\/\.\.\/(test\/[^)]+)\): (.*)$/.exec(part) ?? [];
     if (file === undefined) return [{ file: part, name: "" }];
     const spans = names.matchAll(/`([^`]+)`/g);
     return [...spans].map(([, name = ""]) => ({ file, name: name.replaceAll("\\|", "|") }));
@@ -71,7 +71,7 @@ function hasTest(source: string, name: string): boolean {
   );
 }
 
-describe("docs/specification.md", () => {
+describe("docs/contributing/specification.md", () => {
   const rows = rowsOf(page);
 
   test("has a row for each statement, with an id of its own", () => {
@@ -164,7 +164,7 @@ describe("a name is found", () => {
   test("in a cell, with its file; other text is a test that does not exist", () => {
     expect(
       rowsOf(
-        "| A1 | x | whole | y | [a](../test/a.test.ts): `b`; `c \\| d`<br>later |\n" +
+        "| A1 | x | whole | y | [a](../../test/a.test.ts): `b`; `c \\| d`<br>later |\n" +
           "| A2 | x | open | y | - |",
       ),
     ).toEqual([

@@ -20,7 +20,7 @@ interface Defect {
   readonly after: string;
   /** Whether a unit test executes the statement; the others need a cluster. */
   readonly reachedBy: "unit tests" | "cluster tests";
-  /** The row of docs/specification.md that it breaks, and the test of that row. */
+  /** The row of docs/contributing/specification.md that it breaks, and the test of that row. */
   readonly statement?: string;
   /** What it breaks, if no row of that page says it. */
   readonly sentence?: string;
