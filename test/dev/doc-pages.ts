@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { devPaths } from "./dev-directory.ts";
-import { devCommands } from "./dev-report.ts";
+import { devReport } from "./dev-report.ts";
 import { blocksOf, type DocBlock, hasCommands, stepsOf } from "../support/doc-blocks.ts";
 import { repository } from "../support/install.ts";
 
@@ -110,7 +110,7 @@ export function docPages(): readonly DocPage[] {
   })
     .split("\0")
     .filter((path) => path !== "");
-  const printed = devCommands({ hasConnected: true })
+  const printed = devReport({ hasConnected: true })
     .replace(devPaths.env, ".dev/env")
     .split("\n")
     .filter((line) => line.startsWith("  "))

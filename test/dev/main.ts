@@ -112,7 +112,7 @@ async function up(fail: (what: string) => void): Promise<void> {
     await startAgentFor(controlPlane, connected, { client, program });
     await applyClusterSamples(controlPlane, connected);
   }
-  say(await devReport(controlPlane, connected));
+  say(devReport({ hasConnected: connected !== undefined }));
   say("Ctrl-C stops everything.");
   say("Latchkey is ready");
 }

@@ -28,7 +28,7 @@ describe.skipIf(!hasDedicatedClusters)("make dev CONNECTED=1", () => {
   afterAll(() => dev?.remove());
 
   it("prints commands for the connected cluster", () => {
-    expect(dev.printed).toContain("kubectl --context gateway-connected --token $key");
+    expect(dev.printed).toContain("kubectl --context connected get secrets");
   });
 
   it("has a second API server, with a context of its administrator and logs of its own", async () => {
@@ -66,7 +66,6 @@ describe.skipIf(!hasDedicatedClusters)("make dev CONNECTED=1", () => {
       stdout: "kubernetes.io/dockerconfigjson",
     });
     expect(existsSync(inside("logs", "cluster-agent.log"))).toBe(true);
-    expect(dev.printed).toContain("kubectl latchkey cluster list");
   });
 
   it("opens the connected cluster to the kubeconfig that the client prints", async () => {
@@ -86,7 +85,6 @@ describe.skipIf(!hasDedicatedClusters)("make dev CONNECTED=1", () => {
       { env },
     );
     expect(stdout).toBe("alice");
-    expect(dev.printed).toContain("kubectl latchkey kubeconfig connected --context=alice");
   });
 
   it.each([
@@ -152,7 +150,6 @@ describe.skipIf(!hasDedicatedClusters)("make dev CONNECTED=1", () => {
       });
       expect(await get(wide, "configmaps")).toMatchObject({ code: 0 });
     }
-    expect(dev.printed).toContain("kubectl --context direct --token $narrow get configmaps");
   });
 
   it("opens the connected cluster to a direct token, at kube-apiserver and at its direct endpoint", async () => {
