@@ -225,8 +225,9 @@ withPolicies("the requester of a key, who may patch but not update it,", () => {
     const path = `${collection}/${name}`;
     await grantUser(
       carol,
-      "create management.service ownedaccesskeys",
+      // The first rule is waited for, and every key needs this one anew.
       `get,list,watch,delete,patch management.service ownedaccesskeys ${name}`,
+      "create management.service ownedaccesskeys",
     );
     const key = keyOf({ ...spec, ...changes }, { name, finalizers: [other] });
     expect(await create(carol, collection, key)).toMatchObject({ code: 201 });
