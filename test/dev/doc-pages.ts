@@ -49,7 +49,6 @@ export const otherBlocks: readonly OtherBlock[] = [
   { page: "docs/operations.md", begins: "kubectl -n latchkey-system port-forward", why: nodes },
   { page: "docs/operations.md", begins: "kubectl --namespace latchkey-system scale", why: nodes },
   { page: "docs/operations.md", begins: "jq -r 'select(.stageTimestamp", why: ownFile },
-  { page: "docs/runbooks.md", begins: 'grep "$uid" audit.log', why: ownFile },
   { page: "docs/runbooks.md", begins: "kubectl -n latchkey-system get pods", why: nodes },
   { page: "docs/runbooks.md", begins: "kubectl apply --server-side --force", why: ownFile },
   { page: "docs/runbooks.md", begins: "kubectl -n latchkey-system port-forward", why: nodes },
@@ -71,7 +70,6 @@ kubectl create namespace platform
 kubectl -n platform create secret generic db --from-literal=user=db --from-literal=password=not-real`,
   "docs/operations.md": `kubectl latchkey keys create of-alice --context=alice --ttl=1h`,
   "docs/owned-access-key.md": "kubectl delete oak ci-pipeline",
-  "docs/runbooks.md": `key=$(${key("leaked")})`,
   "docs/shared-secret.md": `kubectl -n team-a delete sharedsecrets --all
 kubectl -n web-dev delete secret orders-db
 password=not-real

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { conditionTypes, reasons } from "../../src/api/conditions.ts";
 import { group } from "../../src/api/names.ts";
 import { parseScope } from "../../src/api/scope.ts";
@@ -8,10 +8,11 @@ import { upstreamLocation } from "../../src/domain/gateway/connected-cluster.ts"
 import { allows } from "../../src/domain/scope/allows.ts";
 import type { RequestLocation } from "../../src/domain/scope/scoped-request.ts";
 import { emptyScope } from "../support/empty-scope.ts";
-import { reportReasons, reportStates, reportStatesOf } from "../../src/api/report.ts";
+import { reportReasons } from "../../src/api/report.ts";
 import { serverCommands } from "../../src/cli/server-program.ts";
 import { metricTable } from "../../src/runtime/metric-table.ts";
 import { flagOf, type Option, variableOf } from "../../src/runtime/options.ts";
+import { markdownTable } from "./markdown-table.ts";
 import { sourceFiles } from "./source-files.ts";
 
 const docs = new URL("../../docs/", import.meta.url);
@@ -74,38 +75,6 @@ test("a page explains each metric", () => {
   expect(undocumented(Object.keys(metricTable), pages)).toEqual([]);
 });
 
-describe("docs/cli.md", () => {
-  const page = readFileSync(new URL("cli.md", docs), "utf8");
-  const rowsAfter = (head: string): readonly (readonly string[])[] => {
-    const [, rest = ""] = page.split(new RegExp(`^\\| ${head} .*\\|\n\\| ---.*\n`, "m"));
-    const [table = ""] = rest.split("\n\n");
-    return table.split("\n").map((row) =>
-      row
-        .split("|")
-        .slice(1, -1)
-        .map((cell) => cell.trim()),
-    );
-  };
-
-  test("has each state of a report, with its commands", () => {
-    const states = Object.entries(reportStates).map(([state, meaning]) => {
-      const commandsOf = Object.entries(reportStatesOf).filter(([, list]) =>
-        list.some((one) => one === state),
-      );
-      return [`\`${state}\``, commandsOf.map(([name]) => `\`${name}\``).join(", "), meaning];
-    });
-    expect(rowsAfter("state")).toEqual(states);
-  });
-
-  test("has each reason of a report", () => {
-    const rows = Object.entries(reportReasons).map(([reason, meaning]) => [
-      `\`${reason}\``,
-      meaning,
-    ]);
-    expect(rowsAfter("reason")).toEqual(rows);
-  });
-});
-
 // `npm run --silent test -- test/house/tables.test.ts --update` writes it.
 test("docs/options.md has a row for each option, as its help says it", async () => {
   const path = fileURLToPath(new URL("options.md", docs));
@@ -122,23 +91,6 @@ test("docs/options.md has a row for each option, as its help says it", async () 
 });
 
 const optionColumns = ["option", "variable", "default", "meaning"];
-
-/** Markdown of a cell: a bar ends a cell, and `<` outside of code begins a tag. */
-function escaped(cell: string): string {
-  const bars = cell.replaceAll("|", "\\|");
-  return bars.replaceAll(/`[^`]*`|</g, (part) => (part === "<" ? "\\<" : part));
-}
-
-/** A table as oxfmt formats it; the first row is its head. */
-function markdownTable(rows: readonly (readonly string[])[]): string {
-  const [head = [], ...others] = rows.map((row) => row.map(escaped));
-  const widths = head.map((_, at) =>
-    Math.max(...[head, ...others].map((row) => row[at]?.length ?? 0)),
-  );
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(" | ")} |\n`;
-  return [head, widths.map((width) => "-".repeat(width)), ...others].map(line).join("");
-}
 
 test("pages name no metric that does not exist", () => {
   const names: readonly string[] = Object.keys(metricTable);

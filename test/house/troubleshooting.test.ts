@@ -14,10 +14,18 @@ test("docs/troubleshooting.md has the mistakes that the tests make, in their ord
   expect(headings.length).toBeGreaterThanOrEqual(20);
 });
 
-test("each mistake has what you see, what why says, and what to do", () => {
-  const sections = page.split(/^#{2,3} /m).filter((section) => section.includes("You see:"));
+test("each mistake has what you see, in a row or a line, what why says, and what to do", () => {
+  const sections = page.split(/^#{2,3} /m).filter((section) => section.includes("\nDo: "));
   expect(sections).toHaveLength(mistakes.length);
-  const parts = [/^You see: /m, /^`why\b[^\n]*` says/m, /^Do: /m];
-  const incomplete = sections.filter((section) => !parts.every((part) => part.test(section)));
-  expect(incomplete.map((section) => section.split("\n")[0])).toEqual([]);
+  const parts = [/^`why\b[^\n]*` says/m, /^Do: /m];
+  const isSeen = (section: string): boolean =>
+    /^You see: /m.test(section) || page.includes(`\n| [${titleOf(section)}](#`);
+  const incomplete = sections.filter(
+    (section) => !isSeen(section) || !parts.every((part) => part.test(section)),
+  );
+  expect(incomplete.map(titleOf)).toEqual([]);
 });
+
+function titleOf(section: string): string {
+  return section.split("\n")[0] ?? "";
+}
