@@ -21,6 +21,7 @@ export interface OtherBlock {
 
 const nodes = "needs a cluster with nodes and an image";
 const ownFile = "needs a file of your own";
+const ofEast = "needs a cluster east";
 
 /** The blocks that need more than `make dev` has. */
 export const otherBlocks: readonly OtherBlock[] = [
@@ -33,7 +34,7 @@ export const otherBlocks: readonly OtherBlock[] = [
   {
     page: "docs/connected-clusters.md",
     begins: "kubectl --context east",
-    why: "needs a cluster east",
+    why: ofEast,
   },
   {
     page: "docs/connected-clusters.md",
@@ -46,6 +47,42 @@ export const otherBlocks: readonly OtherBlock[] = [
     why: "needs a lack of policies",
   },
   { page: "docs/gitops.md", begins: "kubectl patch configmap argocd-cm", why: "needs Argo CD" },
+  {
+    page: "docs/how-to/connect-a-cluster.md",
+    begins:
+      "kubectl latchkey cluster connect east --gateway --address=https://east.example.com:6443 --address-ca=east-ca.crt --output-file",
+    why: ofEast,
+  },
+  {
+    page: "docs/how-to/connect-a-cluster.md",
+    begins: "kubectl latchkey cluster connect east --gateway --token-stdin",
+    why: ofEast,
+  },
+  {
+    page: "docs/how-to/connect-a-cluster.md",
+    begins: "kubectl latchkey cluster connect east --direct",
+    why: ofEast,
+  },
+  {
+    page: "docs/how-to/connect-a-cluster.md",
+    begins: "kubectl --context east apply",
+    why: ofEast,
+  },
+  { page: "docs/how-to/incident.md", begins: 'grep "$uid" audit.log', why: ownFile },
+  { page: "docs/how-to/rotate.md", begins: "kubectl latchkey trust-config", why: nodes },
+  ...[
+    "helm upgrade latchkey dist/charts/latchkey-0.1.0.tgz --namespace",
+    "helm upgrade latchkey dist/charts/latchkey-0.1.0.tgz --install",
+    "helm --kube-context connected upgrade",
+    "helm rollback",
+    "helm uninstall",
+    "helm --kube-context connected uninstall",
+  ].map((begins) => ({ page: "docs/how-to/upgrade-and-uninstall.md", begins, why: nodes })),
+  {
+    page: "docs/how-to/upgrade-and-uninstall.md",
+    begins: "kubectl delete sharedsecrets",
+    why: "removes Latchkey",
+  },
   { page: "docs/operations.md", begins: "kubectl -n latchkey-system port-forward", why: nodes },
   { page: "docs/operations.md", begins: "kubectl --namespace latchkey-system scale", why: nodes },
   { page: "docs/operations.md", begins: "jq -r 'select(.stageTimestamp", why: ownFile },
@@ -64,6 +101,11 @@ const key = (name: string): string => `kubectl latchkey keys create ${name} --us
 export const prerequisites: Readonly<Record<string, string>> = {
   "docs/audit.md": "ln -s .dev/logs/audit.log audit.log",
   "docs/direct-cluster-endpoint-token.md": "kubectl delete dcet laptop",
+  "docs/how-to/incident.md": `key=$(${key("leaked-key")})`,
+  "docs/how-to/somebody-has-left.md": `kubectl create clusterrole keys-for-ci --verb=impersonate --resource=users --resource-name=ci
+kubectl create clusterrolebinding keys-for-ci --clusterrole=keys-for-ci --user=alice
+kubectl latchkey keys create ci --context=alice --user=ci --ttl=1h
+kubectl latchkey token create job --context=alice`,
   "docs/moving.md": `kubectl -n team-a delete sharedsecrets --all
 kubectl -n web-dev delete secret orders-db
 kubectl create namespace platform
