@@ -102,7 +102,7 @@ export const prerequisites: Readonly<Record<string, string>> = {
   "docs/audit.md": "ln -s .dev/logs/audit.log audit.log",
   "docs/direct-cluster-endpoint-token.md": "kubectl delete dcet laptop",
   "docs/how-to/incident.md": `key=$(${key("leaked-key")})`,
-  "docs/how-to/somebody-has-left.md": `kubectl create clusterrole keys-for-ci --verb=impersonate --resource=users --resource-name=ci
+  "docs/how-to/when-a-person-leaves.md": `kubectl create clusterrole keys-for-ci --verb=impersonate --resource=users --resource-name=ci
 kubectl create clusterrolebinding keys-for-ci --clusterrole=keys-for-ci --user=alice
 kubectl latchkey keys create ci --context=alice --user=ci --ttl=1h
 kubectl latchkey token create job --context=alice`,

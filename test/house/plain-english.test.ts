@@ -9,12 +9,11 @@ const pages = execFileSync("git", ["ls-files", "-z", "*.md"], { cwd: repository,
   .split("\0")
   .filter((path) => path !== "");
 
-/** Prose without code blocks, code spans and paths of links. */
+/** Prose without code blocks and code spans, which quote commands and messages. */
 function proseOf(path: string): string {
   return readFileSync(join(repository, path), "utf8")
     .replaceAll(/^ *```.*?^ *```/gms, "")
-    .replaceAll(/`[^`]*`/g, "")
-    .replaceAll(/\]\([^)\s]*\)/g, "]");
+    .replaceAll(/`[^`]*`/g, "");
 }
 
 /** Pronouns without a definite subject: a page names the user, the account or the process. */
