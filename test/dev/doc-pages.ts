@@ -46,6 +46,7 @@ export const otherBlocks: readonly OtherBlock[] = [
     why: "needs a lack of policies",
   },
   { page: "docs/gitops.md", begins: "kubectl patch configmap argocd-cm", why: "needs Argo CD" },
+  { page: "docs/metrics.md", begins: "kubectl -n latchkey-system port-forward", why: nodes },
   { page: "docs/operations.md", begins: "kubectl -n latchkey-system port-forward", why: nodes },
   { page: "docs/operations.md", begins: "kubectl --namespace latchkey-system scale", why: nodes },
   { page: "docs/operations.md", begins: "jq -r 'select(.stageTimestamp", why: ownFile },
@@ -69,7 +70,6 @@ export const prerequisites: Readonly<Record<string, string>> = {
 kubectl -n web-dev delete secret orders-db
 kubectl create namespace platform
 kubectl -n platform create secret generic db --from-literal=user=db --from-literal=password=not-real`,
-  "docs/operations.md": `kubectl latchkey keys create of-alice --context=alice --ttl=1h`,
   "docs/owned-access-key.md": "kubectl delete oak ci-pipeline",
   "docs/runbooks.md": `key=$(${key("leaked")})`,
   "docs/shared-secret.md": `kubectl -n team-a delete sharedsecrets --all

@@ -9,11 +9,12 @@ const pages = execFileSync("git", ["ls-files", "-z", "*.md"], { cwd: repository,
   .split("\0")
   .filter((path) => path !== "");
 
-/** Prose without code blocks and code spans, which quote commands and messages. */
+/** Prose without code blocks, code spans and paths of links. */
 function proseOf(path: string): string {
   return readFileSync(join(repository, path), "utf8")
     .replaceAll(/^ *```.*?^ *```/gms, "")
-    .replaceAll(/`[^`]*`/g, "");
+    .replaceAll(/`[^`]*`/g, "")
+    .replaceAll(/\]\([^)\s]*\)/g, "]");
 }
 
 /** Pronouns without a definite subject: a page names the user, the account or the process. */
