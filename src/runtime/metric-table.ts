@@ -24,7 +24,7 @@ const webhookBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.0
 export const metricTable = {
   controller_runtime_reconcile_total: counter(
     ["controller", "result"],
-    "Reconciles by controller and result.",
+    "Reconciles by controller and result (success, error, requeue_after).",
   ),
   controller_runtime_reconcile_time_seconds: histogram(
     ["controller"],
@@ -33,7 +33,7 @@ export const metricTable = {
   ),
   controller_runtime_reconcile_errors_total: counter(
     ["controller"],
-    "Reconciles that failed and are requeued.",
+    "Failed reconciles that are requeued, without problems that a user has to solve.",
   ),
   latchkey_reconcile_unexpected_errors_total: counter(
     ["controller"],
@@ -59,8 +59,7 @@ export const metricTable = {
   ),
   workqueue_unfinished_work_seconds: gauge(
     ["name"],
-    "Sum of the durations of the work in progress in seconds; a value that grows means " +
-      "stuck reconciles.",
+    "Sum of the durations of the work in progress; it grows when reconciles hang.",
   ),
   workqueue_longest_running_processor_seconds: gauge(
     ["name"],
@@ -78,15 +77,16 @@ export const metricTable = {
   ),
   latchkey_request_concurrency_limit: gauge(
     ["pool"],
-    "Maximum number of concurrent requests to the API server; below --write-concurrency " +
-      "after responses with status 429.",
+    "Maximum number of concurrent requests to the API server by pool (copies, rest); below " +
+      "--write-concurrency after responses with status 429.",
   ),
   leader_election_master_status: gauge(["name"], "1 while this process holds the Lease, else 0."),
   latchkey_reviews_total: counter(
     ["kind", "result"],
-    "Reviews from kube-apiserver by kind (token, access, admission) and result; malformed: " +
-      "the token is not an access key; invalid: the extras of the user are not those of a " +
-      "valid key or token.",
+    "Reviews from kube-apiserver by kind and result. token: authenticated, refused (disabled, " +
+      "expired ...), unknown, malformed (no access key), not-ready; access: no-opinion, denied, " +
+      "invalid (the extras of the user are not those of a valid key or token), not-ready; " +
+      "admission: allowed, changed, refused, failed.",
   ),
   controller_runtime_webhook_requests_total: counter(
     ["webhook", "code"],
@@ -104,8 +104,8 @@ export const metricTable = {
   ),
   latchkey_certificate_expiry_timestamp_seconds: gauge(
     ["certificate"],
-    "Expiry time of a certificate of the webhook or the gateway in seconds since the epoch; " +
-      "it is renewed when a third of its validity remains.",
+    "Expiry time of a certificate (ca, serving, client) of the webhook or the gateway in " +
+      "seconds since the epoch; it is renewed when a third of its validity remains.",
   ),
   latchkey_certificate_problem: gauge(
     ["problem"],
@@ -124,13 +124,14 @@ export const metricTable = {
   latchkey_sync_targets: gauge(
     ["state"],
     "Targets of SharedSecrets by state: synced, conflict (a Secret that is not managed by " +
-      "Latchkey), failed (a rejected write) and pending. Every replica of the controller " +
-      "counts all of them.",
+      "Latchkey), failed (a rejected write), pending and unremoved (a former copy that cannot " +
+      "be deleted). Every replica of the controller counts all of them.",
   ),
   latchkey_object_not_ready: gauge(
     ["kind", "namespace", "name", "reason"],
-    "1 for each object whose Ready, or Synced, is False for a reason that is not temporary, " +
-      "intended or Expired; for at most 100 objects, those that are not ready for longest.",
+    "1 for each object whose Ready, or Synced, is False for a reason that is not temporary " +
+      "(Progressing, WaitingForGrant, Terminating), intended (Paused, NoTargets) or Expired; " +
+      "for at most 100 objects, those that are not ready for longest.",
   ),
   latchkey_objects_not_ready_omitted: gauge(
     [],
@@ -156,34 +157,36 @@ export const metricTable = {
   ),
   latchkey_watch_opened_timestamp_seconds: gauge(
     ["resource"],
-    "Time when the API server last opened a watch of a resource, in seconds since the " +
-      "epoch; 0 if never.",
+    "Time when the API server last opened a watch of a resource, in seconds since the epoch; " +
+      "0 if never. Processes open each watch again every 20 to 35 s.",
   ),
   latchkey_watch_interruptions_total: counter(
     ["resource", "code"],
-    "Lists and watches that failed, by resource and code; Unexpected is a bug.",
+    "Lists and watches that failed, by resource and code (Network, ServerError, " +
+      "TooManyRequests, Unauthorized, Forbidden, NotFound, Gone ...); Unexpected is a bug.",
   ),
   latchkey_cache_objects: gauge(["resource"], "Objects in the caches of the process by resource."),
   latchkey_cache_fresh: gauge(
     ["cache"],
-    "1 while the cache of access keys is at most 30 seconds old, else 0; at 0 the webhook " +
-      "or the gateway accepts no access key.",
+    "1 while the cache of access keys is at most 30 s old, else 0: then no key is accepted.",
   ),
   latchkey_gateway_requests_total: counter(
     ["verb", "code"],
-    "Requests that the gateway forwarded and that ended, by verb and HTTP status code of " +
-      "the response, which is the gateway's own if the API server gave none; <none>: the " +
-      "client closed the connection before the response.",
+    "Forwarded requests that ended, by verb and HTTP status code of the response, which may " +
+      "be the gateway's own; <none>: the client closed the connection before.",
   ),
   latchkey_gateway_refusals_total: counter(
     ["reason", "code"],
-    "Requests that the gateway refused before it forwarded them, by reason and HTTP status " +
-      "code.",
+    "Requests that the gateway refused before it forwarded them, by HTTP status code and " +
+      "reason: malformed, method, unauthenticated, impersonation, identity, scope, not-found, " +
+      "limit, not-ready.",
   ),
   latchkey_gateway_authentications_total: counter(
     ["result"],
-    "Authentications of clients of the gateway by result; malformed: the token is not an " +
-      "access key.",
+    "Authentications of clients of the gateway by result, as latchkey_reviews_total for " +
+      "kind token; at a direct endpoint authenticated, revoked, expired, not-yet-valid, " +
+      "unknown-kid, signature, issuer, audience, claims, scope, system-name, or what is not a " +
+      "direct token: oversized, malformed, algorithm, type, header.",
   ),
   latchkey_gateway_overhead_seconds: histogram(
     [],
@@ -192,10 +195,9 @@ export const metricTable = {
   ),
   latchkey_gateway_cuts_total: counter(
     ["reason"],
-    "Requests in progress that the gateway ended, by reason: denied (the key is not " +
-      "accepted, or its scope does not allow the request), not-ready (the access key cache is " +
-      "older than 30 seconds) and displaced (the replica is full, and the user of the request " +
-      "has the most of them).",
+    "Requests in progress that the gateway ended, by reason: denied (the key or its scope " +
+      "does not allow the request), not-ready (the access key cache is older than 30 seconds) " +
+      "and displaced (the replica is full, and the user has the most requests).",
   ),
   latchkey_gateway_live: gauge(
     ["kind"],
@@ -208,7 +210,10 @@ export const metricTable = {
       "if it does not, does not answer, or the kubeconfig is not usable; for at most 100 " +
       "clusters, those at 0 first.",
   ),
-  latchkey_connected_cluster_throttled: gauge(["cluster"], "1 while its events wait, else 0."),
+  latchkey_connected_cluster_throttled: gauge(
+    ["cluster"],
+    "1 while a connected cluster sends more events than the gateway reads, else 0.",
+  ),
   latchkey_cluster_labels_trusted: gauge(
     ["cluster"],
     "1 if projects, spaces, virtual clusters and roles of scopes go by the labels of " +
@@ -216,7 +221,10 @@ export const metricTable = {
       "that guards the labels is missing or the namespaces are not known; for at most 100 " +
       "clusters where a scope needs them, those at 0 first.",
   ),
-  latchkey_policy_shipped: gauge(["policy"], "1 if a policy and its binding are shipped, else 0."),
+  latchkey_policy_shipped: gauge(
+    ["policy"],
+    "1 if a policy and its binding are those of this or a former release of Latchkey, else 0.",
+  ),
   latchkey_connected_clusters: gauge(["state"], "Connected clusters, reachable or unreachable."),
   latchkey_outbox_secrets: gauge(
     ["cluster"],
@@ -240,8 +248,9 @@ export const metricTable = {
   ),
   latchkey_revoked_list_refusals_total: counter(
     ["reason"],
-    "Lists of revoked tokens of the issuer that a direct endpoint or direct authorizer " +
-      "refused, by reason; older: the list is older than the list in use.",
+    "Lists of revoked tokens of the issuer that a direct endpoint or authorizer refused, by " +
+      "reason: older (than the list in use), unknown-kid, signature, issuer, claims, seq, " +
+      "entries, oversized, malformed, algorithm, type, header.",
   ),
   latchkey_revoked_list_confirmed_timestamp_seconds: gauge(
     [],
@@ -250,8 +259,9 @@ export const metricTable = {
   ),
   latchkey_roles_list_refusals_total: counter(
     ["reason"],
-    "Lists of roles of the issuer that a direct endpoint or direct authorizer refused, by " +
-      "reason; older: the list was signed more than ten minutes ago.",
+    "Lists of roles of the issuer that a direct endpoint or authorizer refused, by reason: " +
+      "older (signed more than ten minutes ago: compare the clocks), roles (not a list of this " +
+      "version), and those of latchkey_revoked_list_refusals_total.",
   ),
   latchkey_roles_list_confirmed_timestamp_seconds: gauge(
     [],

@@ -83,6 +83,7 @@ export const otherBlocks: readonly OtherBlock[] = [
     begins: "kubectl delete sharedsecrets",
     why: "removes Latchkey",
   },
+  { page: "docs/metrics.md", begins: "kubectl -n latchkey-system port-forward", why: nodes },
   { page: "docs/operations.md", begins: "kubectl -n latchkey-system port-forward", why: nodes },
   { page: "docs/operations.md", begins: "kubectl --namespace latchkey-system scale", why: nodes },
   { page: "docs/operations.md", begins: "jq -r 'select(.stageTimestamp", why: ownFile },
@@ -110,7 +111,6 @@ kubectl latchkey token create job --context=alice`,
 kubectl -n web-dev delete secret orders-db
 kubectl create namespace platform
 kubectl -n platform create secret generic db --from-literal=user=db --from-literal=password=not-real`,
-  "docs/operations.md": `kubectl latchkey keys create of-alice --context=alice --ttl=1h`,
   "docs/owned-access-key.md": "kubectl delete oak ci-pipeline",
   "docs/shared-secret.md": `kubectl -n team-a delete sharedsecrets --all
 kubectl -n web-dev delete secret orders-db

@@ -1,6 +1,7 @@
 import { conditionTypes, reasons } from "../../src/api/conditions.ts";
 import { annotations, labels } from "../../src/api/names.ts";
 import { numberAt, recordAt, stringAt, stringsAt } from "../../src/api/parse.ts";
+import { markdownTable } from "./markdown-table.ts";
 import { fieldsOf, plurals, schemaOf, versionOf } from "../support/crd-schema.ts";
 
 /** Who writes a label or annotation, on which object, and what it means. */
@@ -103,16 +104,16 @@ together: [SharedSecret](shared-secret.md), [OwnedAccessKey](owned-access-key.md
 ${kinds.join("\n")}
 ## Labels and annotations that you set
 
-${table(["key", "is", "on", "meaning"], marks("you"))}
+${markdownTable([["key", "is", "on", "meaning"], ...marks("you")])}
 ## Labels and annotations that Latchkey sets
 
-${table(["key", "is", "on", "meaning"], marks("Latchkey"))}
+${markdownTable([["key", "is", "on", "meaning"], ...marks("Latchkey")])}
 ## Conditions
 
-${table(["type", "meaning"], namedRows(conditionTypes))}
+${markdownTable([["type", "meaning"], ...namedRows(conditionTypes)])}
 ## Reasons
 
-${table(["reason", "meaning"], namedRows(reasons))}`;
+${markdownTable([["reason", "meaning"], ...namedRows(reasons)])}`;
 }
 
 async function kindSection(plural: (typeof plurals)[number]): Promise<string> {
@@ -136,7 +137,7 @@ async function kindSection(plural: (typeof plurals)[number]): Promise<string> {
     .map((column) => stringAt(column, "name"))
     .join("  ")
     .toUpperCase();
-  return `## ${kind}\n\n\`kubectl get ${plural} -o wide\` has these columns behind the name:\n\n\`\`\`text\n${shown}\n\`\`\`\n\n${table(["field", "type", "meaning"], rows)}`;
+  return `## ${kind}\n\n\`kubectl get ${plural} -o wide\` has these columns behind the name:\n\n\`\`\`text\n${shown}\n\`\`\`\n\n${markdownTable([["field", "type", "meaning"], ...rows])}`;
 }
 
 function typeOf(field: Readonly<Record<string, unknown>>): string {
@@ -169,21 +170,4 @@ function marked<K extends string>(
 const namedRows = (meanings: Readonly<Record<string, string>>) =>
   Object.entries(meanings).map(([name, meaning]) => [`\`${name}\``, meaning]);
 
-const oneLine = (text: string) => text.replaceAll(/\s+/g, " ").trim().replaceAll("|", "\\|");
-
-/** A table whose columns are aligned, as the formatter of the repository does. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((title, at) =>
-    Math.max(title.length, 3, ...rows.map((row) => (row[at] ?? "").length)),
-  );
-  const line = (cells: readonly string[], fill = " ") =>
-    `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0, fill)).join(" | ")} |`;
-  return `${[
-    line(head),
-    line(
-      head.map(() => ""),
-      "-",
-    ),
-    ...rows.map((row) => line(row)),
-  ].join("\n")}\n`;
-}
+const oneLine = (text: string) => text.replaceAll(/\s+/g, " ").trim();

@@ -94,7 +94,7 @@ describe.skipIf(inject("webhook") === undefined)("a user who took the name of a 
   });
 });
 
-// The commands of docs/operations.md, "A user has left".
+// The commands of docs/how-to/somebody-has-left.md.
 describe.skipIf(inject("webhook") === undefined)("a user who has left", () => {
   it("can be found as requester and as user, and keys that the user created for others get a new value", async () => {
     const [leaver, ci] = [{ user: unique("leaver"), groups: [requesters] }, unique("ci")];
