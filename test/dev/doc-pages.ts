@@ -45,7 +45,13 @@ export const otherBlocks: readonly OtherBlock[] = [
     begins: "kubectl --context gateway-c",
     why: "needs a lack of policies",
   },
-  { page: "docs/gitops.md", begins: "kubectl patch configmap argocd-cm", why: "needs Argo CD" },
+  {
+    page: "docs/how-to/argo-cd.md",
+    begins: "kubectl patch configmap argocd-cm",
+    why: "needs Argo CD",
+  },
+  { page: "docs/how-to/argo-cd.md", begins: "argocd app wait", why: "needs Argo CD" },
+  { page: "docs/how-to/flux.md", begins: "flux get kustomizations", why: "needs Flux" },
   { page: "docs/operations.md", begins: "kubectl -n latchkey-system port-forward", why: nodes },
   { page: "docs/operations.md", begins: "kubectl --namespace latchkey-system scale", why: nodes },
   { page: "docs/operations.md", begins: "jq -r 'select(.stageTimestamp", why: ownFile },
@@ -65,10 +71,12 @@ const key = (name: string): string => `kubectl latchkey keys create ${name} --us
 export const prerequisites: Readonly<Record<string, string>> = {
   "docs/audit.md": "ln -s .dev/logs/audit.log audit.log",
   "docs/direct-cluster-endpoint-token.md": "kubectl delete dcet laptop",
-  "docs/moving.md": `kubectl -n team-a delete sharedsecrets --all
+  "docs/how-to/move-from-other-tools.md": `kubectl -n team-a delete sharedsecrets --all
 kubectl -n web-dev delete secret orders-db
 kubectl create namespace platform
 kubectl -n platform create secret generic db --from-literal=user=db --from-literal=password=not-real`,
+  "docs/how-to/values-from-other-controllers.md": `kubectl create namespace platform
+kubectl -n platform create secret generic orders-db --from-literal=password=not-real`,
   "docs/operations.md": `kubectl latchkey keys create of-alice --context=alice --ttl=1h`,
   "docs/owned-access-key.md": "kubectl delete oak ci-pipeline",
   "docs/runbooks.md": `key=$(${key("leaked")})`,
