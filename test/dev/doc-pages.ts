@@ -46,7 +46,6 @@ export const otherBlocks: readonly OtherBlock[] = [
     begins: "kubectl --context gateway-c",
     why: "needs a lack of policies",
   },
-  { page: "docs/gitops.md", begins: "kubectl patch configmap argocd-cm", why: "needs Argo CD" },
   {
     page: "docs/how-to/connect-a-cluster.md",
     begins:
@@ -84,6 +83,13 @@ export const otherBlocks: readonly OtherBlock[] = [
     why: "removes Latchkey",
   },
   { page: "docs/metrics.md", begins: "kubectl -n latchkey-system port-forward", why: nodes },
+  {
+    page: "docs/how-to/argo-cd.md",
+    begins: "kubectl patch configmap argocd-cm",
+    why: "needs Argo CD",
+  },
+  { page: "docs/how-to/argo-cd.md", begins: "argocd app wait", why: "needs Argo CD" },
+  { page: "docs/how-to/flux.md", begins: "flux get kustomizations", why: "needs Flux" },
   { page: "docs/operations.md", begins: "kubectl -n latchkey-system port-forward", why: nodes },
   { page: "docs/operations.md", begins: "kubectl --namespace latchkey-system scale", why: nodes },
   { page: "docs/operations.md", begins: "jq -r 'select(.stageTimestamp", why: ownFile },
@@ -107,10 +113,12 @@ export const prerequisites: Readonly<Record<string, string>> = {
 kubectl create clusterrolebinding keys-for-ci --clusterrole=keys-for-ci --user=alice
 kubectl latchkey keys create ci --context=alice --user=ci --ttl=1h
 kubectl latchkey token create job --context=alice`,
-  "docs/moving.md": `kubectl -n team-a delete sharedsecrets --all
+  "docs/how-to/move-from-other-tools.md": `kubectl -n team-a delete sharedsecrets --all
 kubectl -n web-dev delete secret orders-db
 kubectl create namespace platform
 kubectl -n platform create secret generic db --from-literal=user=db --from-literal=password=not-real`,
+  "docs/how-to/values-from-other-controllers.md": `kubectl create namespace platform
+kubectl -n platform create secret generic orders-db --from-literal=password=not-real`,
   "docs/owned-access-key.md": "kubectl delete oak ci-pipeline",
   "docs/shared-secret.md": `kubectl -n team-a delete sharedsecrets --all
 kubectl -n web-dev delete secret orders-db

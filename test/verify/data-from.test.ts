@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { load } from "js-yaml";
+import { load, loadAll } from "js-yaml";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { annotations } from "../../src/api/names.ts";
 import { isRecord, listAt, parseMetadata, recordAt, stringAt } from "../../src/api/parse.ts";
@@ -36,10 +36,11 @@ import type { TiedChild } from "../support/tied-child.ts";
 const report = (line: string) => void process.stderr.write(`${line}\n`);
 const certManager = await orMissing(findOrBuildCertManager(report));
 
-const page = readFileSync(join(repository, "docs", "moving.md"), "utf8");
+const pagePath = join("docs", "how-to", "values-from-other-controllers.md");
+const page = readFileSync(join(repository, pagePath), "utf8");
 const manifests = blocksOf(page)
   .filter(({ language, text }) => language === "yaml" && /^kind:/m.test(text))
-  .map(({ text }) => load(text));
+  .flatMap(({ text }) => loadAll(text));
 
 /** A value inside an object, such as `spec.destination.name`. */
 const inside = (object: unknown, ...path: readonly string[]): Record<string, unknown> =>
@@ -51,7 +52,7 @@ function onPage(kind: string, name: string): object {
     (manifest) =>
       stringAt(manifest, "kind") === kind && inside(manifest, "metadata")["name"] === name,
   );
-  if (!isRecord(found)) throw new Error(`docs/moving.md has no ${kind} ${name}`);
+  if (!isRecord(found)) throw new Error(`${pagePath} has no ${kind} ${name}`);
   return found;
 }
 
@@ -308,8 +309,7 @@ describe.skipIf(!hasDedicatedClusters)("a SharedSecret follows the Secret of", (
     await central.arrange(
       post(
         sharedSecrets(namespace),
-        placed({ ...onPage("SharedSecret", "shop"), metadata: { name: "orders" } }, namespace, {
-          [annotations.dataFrom]: name,
+        placed(onPage("SharedSecret", "orders"), namespace, {
           [annotations.syncToProjects]: project,
         }),
       ),
