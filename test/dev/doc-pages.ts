@@ -30,21 +30,6 @@ export const otherBlocks: readonly OtherBlock[] = [
   { page: "docs/direct-endpoint.md", begins: "kubectl apply --server-side -f", why: nodes },
   { page: "docs/direct-endpoint.md", begins: "kubectl -n latchkey-system get secret", why: nodes },
   { page: "docs/gateway.md", begins: "kubectl apply --server-side -k config/gateway", why: nodes },
-  {
-    page: "docs/connected-clusters.md",
-    begins: "kubectl --context east",
-    why: "needs a cluster east",
-  },
-  {
-    page: "docs/connected-clusters.md",
-    begins: "kubectl -n latchkey-clusters create",
-    why: ownFile,
-  },
-  {
-    page: "docs/gateway.md",
-    begins: "kubectl --context gateway-c",
-    why: "needs a lack of policies",
-  },
   { page: "docs/gitops.md", begins: "kubectl patch configmap argocd-cm", why: "needs Argo CD" },
   { page: "docs/operations.md", begins: "kubectl -n latchkey-system port-forward", why: nodes },
   { page: "docs/operations.md", begins: "kubectl --namespace latchkey-system scale", why: nodes },
