@@ -32,21 +32,6 @@ export const otherBlocks: readonly OtherBlock[] = [
   { page: "docs/direct-endpoint.md", begins: "kubectl -n latchkey-system get secret", why: nodes },
   { page: "docs/gateway.md", begins: "kubectl apply --server-side -k config/gateway", why: nodes },
   {
-    page: "docs/connected-clusters.md",
-    begins: "kubectl --context east",
-    why: ofEast,
-  },
-  {
-    page: "docs/connected-clusters.md",
-    begins: "kubectl -n latchkey-clusters create",
-    why: ownFile,
-  },
-  {
-    page: "docs/gateway.md",
-    begins: "kubectl --context gateway-c",
-    why: "needs a lack of policies",
-  },
-  {
     page: "docs/how-to/connect-a-cluster.md",
     begins:
       "kubectl latchkey cluster connect east --gateway --address=https://east.example.com:6443 --address-ca=east-ca.crt --output-file",
@@ -90,6 +75,7 @@ export const otherBlocks: readonly OtherBlock[] = [
   },
   { page: "docs/how-to/argo-cd.md", begins: "argocd app wait", why: "needs Argo CD" },
   { page: "docs/how-to/flux.md", begins: "flux get kustomizations", why: "needs Flux" },
+  { page: "docs/gitops.md", begins: "kubectl patch configmap argocd-cm", why: "needs Argo CD" },
   { page: "docs/operations.md", begins: "kubectl -n latchkey-system port-forward", why: nodes },
   { page: "docs/operations.md", begins: "kubectl --namespace latchkey-system scale", why: nodes },
   { page: "docs/operations.md", begins: "jq -r 'select(.stageTimestamp", why: ownFile },
