@@ -18,12 +18,8 @@ describe.each(pages)("docs/$page", ({ page, plural }) => {
     const fields = fieldsOf(await schemaOf(plural))
       .map(({ path }) => path)
       .filter((path) => /^(spec|status)\./.test(path));
-    const elsewhere = text.includes("owned-access-key.md#scope")
-      ? "spec.scope."
-      : "status.conditions[].";
-    const own = fields.filter(
-      (path) => !path.startsWith(elsewhere) && !path.startsWith("status.conditions[]."),
-    );
+    const elsewhere = ["spec.scope.", "status.conditions[]."];
+    const own = fields.filter((path) => !elsewhere.some((prefix) => path.startsWith(prefix)));
     expect(own.filter((path) => !text.includes(`\n| \`${path}\` | `))).toEqual([]);
   });
 
@@ -38,6 +34,27 @@ describe.each(pages)("docs/$page", ({ page, plural }) => {
       wordsOf(text, /\| `((?:spec|status)\.[^`]+)` \|/g).filter((path) => !fields.includes(path)),
     ).toEqual([]);
   });
+});
+
+test("docs/scope.md explains every field of a scope, and no other", async () => {
+  const text = await read("scope.md");
+  const fieldsIn = (head: string, prefix: string): readonly string[] => {
+    const [, rows = ""] = text.split(`\n| ${head} | covers |\n`);
+    return wordsOf(rows.split("\n\n")[0] ?? "", /^\| `([^`]+)` \|/gm).flatMap((field) => {
+      const [name = "", inner = ""] = field.split(": ");
+      const nested = wordsOf(inner, /(\w+)/g).map((own) => `${prefix}${name}[].${own}`);
+      return [prefix + name, ...nested];
+    });
+  };
+  const fields = fieldsOf(await schemaOf("ownedaccesskeys"))
+    .map(({ path }) => path)
+    .filter((path) => path.startsWith("spec.scope."));
+  expect(
+    [
+      ...fieldsIn("entry of `spec.scope`", "spec.scope."),
+      ...fieldsIn("field of a rule", "spec.scope.rules[]."),
+    ].toSorted(),
+  ).toEqual(fields.toSorted());
 });
 
 async function read(page: string): Promise<string> {
