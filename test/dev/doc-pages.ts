@@ -99,7 +99,7 @@ password=not-real
 echo not-real > tls.key`,
   // The second line is what cert-manager does with the Certificate of the page.
   "docs/tutorials/certificate.md": `openssl req -x509 -newkey rsa:2048 -noenc -subj / -addext subjectAltName=DNS:shop.example.com -keyout tls.key -out tls.crt
-(until kubectl get namespace shop-platform; do sleep 0.2; done; kubectl -n shop-platform create secret generic shop-tls --type=kubernetes.io/tls --from-file=tls.crt --from-file=tls.key --from-file=ca.crt=tls.crt --dry-run=client -o yaml | kubectl annotate --local -f - management.service/data-for=shop-tls -o yaml | kubectl create -f -) &`,
+(kubectl wait namespace/shop-platform --for=create && kubectl -n shop-platform create secret generic shop-tls --type=kubernetes.io/tls --from-file=tls.crt --from-file=tls.key --from-file=ca.crt=tls.crt --dry-run=client -o yaml | kubectl annotate --local -f - management.service/data-for=shop-tls -o yaml | kubectl create -f -) &`,
   "docs/tutorials/connected-cluster.md": `address=$LATCHKEY_DIRECT_URL
 cp $LATCHKEY_DIRECT_CA direct-ca.crt`,
 };
