@@ -22,6 +22,7 @@ export interface OtherBlock {
 const nodes = "needs a cluster with nodes and an image";
 const ownFile = "needs a file of your own";
 const ofEast = "needs a cluster east";
+const certManager = "needs cert-manager";
 
 /** The blocks that need more than `make dev` has. */
 export const otherBlocks: readonly OtherBlock[] = [
@@ -75,7 +76,6 @@ export const otherBlocks: readonly OtherBlock[] = [
   },
   { page: "docs/how-to/argo-cd.md", begins: "argocd app wait", why: "needs Argo CD" },
   { page: "docs/how-to/flux.md", begins: "flux get kustomizations", why: "needs Flux" },
-  { page: "docs/gitops.md", begins: "kubectl patch configmap argocd-cm", why: "needs Argo CD" },
   { page: "docs/operations.md", begins: "kubectl -n latchkey-system port-forward", why: nodes },
   { page: "docs/operations.md", begins: "kubectl --namespace latchkey-system scale", why: nodes },
   { page: "docs/operations.md", begins: "jq -r 'select(.stageTimestamp", why: ownFile },
@@ -85,6 +85,26 @@ export const otherBlocks: readonly OtherBlock[] = [
   { page: "docs/runbooks.md", begins: "kubectl latchkey trust-config", why: nodes },
   { page: "docs/security.md", begins: "kubectl apply --server-side -f deploy-prod", why: ownFile },
   { page: "docs/status-page.md", begins: "kubectl latchkey status", why: "runs until Ctrl-C" },
+  {
+    page: "docs/tutorials/certificate.md",
+    begins: "kubectl apply --server-side -f shop.yaml",
+    why: certManager,
+  },
+  {
+    page: "docs/tutorials/certificate.md",
+    begins: "kubectl -n shop-platform patch certificate",
+    why: certManager,
+  },
+  {
+    page: "docs/tutorials/connected-cluster.md",
+    begins: "kubectl -n latchkey-system get secret",
+    why: nodes,
+  },
+  {
+    page: "docs/tutorials/connected-cluster.md",
+    begins: "kubectl latchkey cluster disconnect",
+    why: "other pages need the agent",
+  },
   { page: "docs/webhook.md", begins: "kubectl -n latchkey-system set env", why: nodes },
 ];
 
@@ -110,6 +130,11 @@ kubectl -n platform create secret generic orders-db --from-literal=password=not-
 kubectl -n web-dev delete secret orders-db
 password=not-real
 echo not-real > tls.key`,
+  // The second line is what cert-manager does with the Certificate of the page.
+  "docs/tutorials/certificate.md": `openssl req -x509 -newkey rsa:2048 -noenc -subj / -addext subjectAltName=DNS:shop.example.com -keyout tls.key -out tls.crt
+(kubectl wait namespace/shop-platform --for=create && kubectl -n shop-platform create secret generic shop-tls --type=kubernetes.io/tls --from-file=tls.crt --from-file=tls.key --from-file=ca.crt=tls.crt --dry-run=client -o yaml | kubectl annotate --local -f - management.service/data-for=shop-tls -o yaml | kubectl create -f -) &`,
+  "docs/tutorials/connected-cluster.md": `address=$LATCHKEY_DIRECT_URL
+cp $LATCHKEY_DIRECT_CA direct-ca.crt`,
 };
 
 /** The part of a block that says that it cannot run as it stands: a placeholder such as `<name>`. */

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { chromium as playwright } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { annotations } from "../../src/api/names.ts";
 import { outboxNamespace } from "../../src/domain/outbox/outbox-names.ts";
 import { connectedCluster } from "../dev/dev-directory.ts";
 import { applySamples } from "../dev/dev-samples.ts";
@@ -46,6 +47,8 @@ describe.skipIf(!hasDedicatedClusters)("the blocks of a page, pasted in their or
     await ask(["delete", "directclusterendpointtokens", "--all"]);
     const made = (await objects()).filter((name) => !initial.has(name));
     if (made.length > 0) await ask(["delete", "--ignore-not-found", ...made]);
+    const connects = ["--namespace=latchkey-clusters", "--overwrite", "secret", connectedCluster];
+    await ask(["annotate", ...connects, `${annotations.projects}=web`]);
     await applySamples(dev.access);
   });
 
