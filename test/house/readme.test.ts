@@ -22,9 +22,12 @@ test("the recording of the README shows its first console block", async () => {
 /** Pages that a program writes, and pages for contributors. */
 const others = /^docs\/(?:contributing|decisions)\/|^docs\/(?:chart-values|metrics|kinds)\.md$/;
 
-/** The words of a page, without what the commands of the client print about themselves. */
+/** Where a program writes the rest of a page: docs/cli.md and docs/options.md. */
+const written = /\n## (?:Commands\n|Options of )/;
+
+/** The words of a page, its blocks and tables included, without what a program writes. */
 function wordsOf(path: string): number {
-  const [byHand = ""] = readFileSync(join(repository, path), "utf8").split("\n## Commands\n");
+  const [byHand = ""] = readFileSync(join(repository, path), "utf8").split(written);
   return byHand.split(/\s+/).filter((word) => /\w/.test(word)).length;
 }
 
