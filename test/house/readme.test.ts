@@ -1,45 +1,56 @@
-import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { expect, test } from "vitest";
 import { blocksOf } from "../support/doc-blocks.ts";
 import { repository } from "../support/install.ts";
 import { recordingOf } from "./recording.ts";
-
-const readme = readFileSync(join(repository, "README.md"), "utf8");
+import { type UserPage, userPages } from "./user-pages.ts";
 
 // `npm run --silent test -- test/house/readme.test.ts --update` writes it.
 test("the recording of the README shows its first console block", async () => {
+  const readme = readFileSync(join(repository, "README.md"), "utf8");
   const [block] = blocksOf(readme).filter(({ language }) => language === "console");
   if (block === undefined) throw new Error("README.md has no console block");
-  const svg = recordingOf(
-    block,
-    "A terminal in which a SharedSecret is applied and its copies appear",
-  );
+  const svg = recordingOf(block, "A terminal: a SharedSecret is applied, and its copies appear");
   await expect(svg).toMatchFileSnapshot(join(repository, "docs/images/recording.svg"));
 });
 
-/** Pages that a program writes, and pages for contributors. */
-const others = /^docs\/(?:contributing|decisions)\/|^docs\/(?:chart-values|metrics|kinds)\.md$/;
-
-/** Where a program writes the rest of a page: docs/cli.md and docs/options.md. */
-const written = /\n## (?:Commands\n|Options of )/;
-
-/** The words of a page, its blocks and tables included, without what a program writes. */
-function wordsOf(path: string): number {
-  const [byHand = ""] = readFileSync(join(repository, path), "utf8").split(written);
-  return byHand.split(/\s+/).filter((word) => /\w/.test(word)).length;
-}
-
-test("counts the words of the pages for users", () => {
-  const pages = execFileSync("git", ["ls-files", "-z", "docs/*.md"], {
-    cwd: repository,
-    encoding: "utf8",
-  })
-    .split("\0")
-    .filter((path) => path !== "" && !others.test(path));
-  const words = pages.map((path) => ({ path, words: wordsOf(path) }));
-  const sum = words.reduce((total, page) => total + page.words, 0);
+test("counts the words of the pages for users, with blocks and tables", () => {
+  const words = userPages().map(
+    ({ text }) => text.split(/\s+/).filter((word) => /\w/.test(word)).length,
+  );
+  const sum = words.reduce((total, count) => total + count, 0);
   process.stdout.write(`docs: ${sum} words for users in ${words.length} pages\n`);
-  expect(words.filter((page) => page.words === 0)).toEqual([]);
+  expect(words.filter((count) => count === 0)).toEqual([]);
 });
+
+test("a page for users links to the glossary, or to the page of a term, where it first uses it", () => {
+  const concepts = readFileSync(join(repository, "docs/concepts.md"), "utf8");
+  const [, glossary = ""] = concepts.split("\n## Glossary\n");
+  const terms = [...glossary.matchAll(/^\| ([a-z ]+?) +\| (.*) \|$/gm)].flatMap(
+    ([, term = "", meaning = ""]) =>
+      term === "term" ? [] : [{ term, home: /\]\(([\w-]+\.md)/.exec(meaning)?.[1] }],
+  );
+  expect(terms.length).toBeGreaterThan(20);
+  const unexplained = userPages().flatMap((page) =>
+    terms
+      .filter(({ home }) => basename(page.path) !== home)
+      .filter(({ term, home }) => !isExplained(page, term, home))
+      .map(({ term }) => `${page.path}: ${term}`),
+  );
+  expect(unexplained).toEqual([]);
+});
+
+/** Whether a link to the glossary or to the page of a term is in the paragraph of its first use, or before. */
+function isExplained({ path, text }: UserPage, term: string, home: string | undefined): boolean {
+  if (["concepts.md", "README.md"].includes(basename(path))) return true;
+  const paragraphs = text
+    .replaceAll(/^ *```.*?^ *```/gms, "")
+    .replaceAll(/^#.*$/gm, "")
+    .split(/\n\n+/);
+  const first = paragraphs.findIndex((paragraph) =>
+    new RegExp(String.raw`\b${term}s?\b`).test(paragraph.replaceAll(/`[^`]*`/g, "")),
+  );
+  const read = first === -1 ? "" : paragraphs.slice(0, first + 1).join("\n");
+  return first === -1 || /concepts\.md/.test(read) || (home !== undefined && read.includes(home));
+}

@@ -89,7 +89,7 @@ export const secretCommands = {
     },
     connects: true,
     examples: [
-      "kubectl latchkey get database password",
+      "kubectl latchkey get database DB_PASSWORD",
       "kubectl latchkey get database -o dotenv --prefix=DB_ > .env",
       "kubectl latchkey get tls --output-directory=certificates",
     ],
@@ -143,10 +143,10 @@ export const secretCommands = {
     },
     connects: true,
     examples: [
-      "kubectl latchkey set database password",
+      "kubectl latchkey set database DB_PASSWORD",
       "kubectl latchkey set tls tls.crt=@server.crt tls.key=@server.key",
       "kubectl latchkey set database --display-name='Orders database'",
-      "openssl rand -base64 24 | kubectl latchkey set database password=-",
+      "openssl rand -base64 24 | kubectl latchkey set database DB_PASSWORD=-",
     ],
   },
   unset: {
@@ -155,7 +155,7 @@ export const secretCommands = {
     arguments: [sharedSecret, { ...key, many: true }],
     options: dryRun,
     connects: true,
-    examples: ["kubectl latchkey unset database old-password"],
+    examples: ["kubectl latchkey unset database OLD_PASSWORD"],
   },
   edit: {
     name: "edit",
