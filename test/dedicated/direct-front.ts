@@ -1,3 +1,4 @@
+import { itAtLength } from "../support/property-runs.ts";
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
@@ -121,7 +122,7 @@ export function describeFront(given: () => DirectFixture): void {
     },
   );
 
-  it("has the limits of slow clients: handshake, head, idle, first stream", async () => {
+  itAtLength("has the limits of slow clients: handshake, head, idle, first stream", async () => {
     const silent = connect(endpoint.port, "127.0.0.1");
     silent.on("error", () => {}).resume();
     const handshake = new Promise((resolve) => silent.once("close", resolve));

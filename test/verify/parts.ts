@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { minors } from "../support/control-plane-module.ts";
 import { repository } from "../support/install.ts";
+import { ImportClosure } from "../run/import-closure.ts";
 import type { Placed } from "../support/verify-report.ts";
 
 /** One part of `make verify`: a command of this repository. */
@@ -96,10 +97,12 @@ export function parts(seed: string): readonly Part[] {
   ];
 }
 
-/** The tests whose number of runs PROPERTY_RUNS multiplies. */
+/** The test files with rows or runs that PROPERTY_RUNS adds, their own or of a file that they load. */
 function filesWithProperties(): readonly string[] {
+  const closure = new ImportClosure();
+  const added = join(repository, "test/support/property-runs.ts");
   return readdirSync(join(repository, "test"), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".test.ts"))
     .map((name) => join("test", name))
-    .filter((path) => readFileSync(join(repository, path), "utf8").includes("property-runs.ts"));
+    .filter((path) => closure.of([join(repository, path)]).has(added));
 }
