@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { expect, test } from "vitest";
 import { blocksOf } from "../support/doc-blocks.ts";
@@ -22,6 +22,24 @@ test("counts the words of the pages for users, with blocks and tables", () => {
   const sum = words.reduce((total, count) => total + count, 0);
   process.stdout.write(`docs: ${sum} words for users in ${words.length} pages\n`);
   expect(words.filter((count) => count === 0)).toEqual([]);
+});
+
+test("no page for users but the threat model names a file of the sources or of the tests", () => {
+  const naming = userPages().filter(
+    ({ path, text }) => path !== "docs/threat-model.md" && /\b(?:src|test)\/[a-z]/.test(text),
+  );
+  expect(naming.map(({ path }) => path)).toEqual([]);
+});
+
+test("every decision is in the list by subject", () => {
+  const list = readFileSync(join(repository, "docs/contributing/decisions.md"), "utf8");
+  const listed = [...list.matchAll(/^- \[(.+)\]\(\.\.\/decisions\/(.+)\)$/gm)];
+  const directory = join(repository, "docs/decisions");
+  expect(listed.map(([, , file = ""]) => file).toSorted()).toEqual(
+    readdirSync(directory).toSorted(),
+  );
+  for (const [, title = "", file = ""] of listed)
+    expect(readFileSync(join(directory, file), "utf8")).toContain(`# ${title}\n`);
 });
 
 test("a page for users links to the glossary, or to the page of a term, where it first uses it", () => {
