@@ -1,8 +1,8 @@
-import { itAtLength } from "../support/property-runs.ts";
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { beforeAll, expect, it } from "vitest";
+import { itAtLength } from "../support/property-runs.ts";
 import { bytesFor, type FrontWay } from "../support/front-ways.ts";
 import { type DirectFixture, directPath, tokenPath } from "../support/direct-fixture.ts";
 import { requesters } from "../support/actions.ts";

@@ -1,10 +1,10 @@
-import { itAtLength } from "../support/property-runs.ts";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { itAtLength } from "../support/property-runs.ts";
 import { mergePatch, patchTypes, remove } from "../support/cluster-connection.ts";
 import { alice, type DirectFixture, directPath, tokenPath } from "../support/direct-fixture.ts";
 import { type EchoServer, startEchoServer } from "../support/echo-server.ts";

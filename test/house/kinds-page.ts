@@ -1,8 +1,8 @@
 import { conditionTypes, reasons } from "../../src/api/conditions.ts";
 import { annotations, labels } from "../../src/api/names.ts";
-import { numberAt, recordAt, stringAt, stringsAt } from "../../src/api/parse.ts";
+import { listAt, numberAt, recordAt, stringAt, stringsAt } from "../../src/api/parse.ts";
 import { markdownTable } from "./markdown-table.ts";
-import { fieldsOf, plurals, schemaOf, versionOf } from "../support/crd-schema.ts";
+import { fieldsOf, schemaOf, versionOf } from "../support/crd-schema.ts";
 
 /** Who writes a label or annotation, on which object, and what it means. */
 type Mark = readonly [writer: "you" | "Latchkey", on: string, meaning: string];
@@ -87,9 +87,15 @@ const labelMarks: Readonly<Record<keyof typeof labels, Mark>> = {
   requesterHash: ["Latchkey", "ClusterRole, ClusterRoleBinding", "Requester whose grant it is"],
 };
 
+const pluralOf = {
+  SharedSecret: "sharedsecrets",
+  OwnedAccessKey: "ownedaccesskeys",
+  DirectClusterEndpointToken: "directclusterendpointtokens",
+};
+
 /** The page with every field, label, annotation, condition and reason, as the code has them. */
 export async function kindsPage(): Promise<string> {
-  const kinds = await Promise.all(plurals.map(kindSection));
+  const kinds = await Promise.all(Object.entries(pluralOf).map(kindSection));
   const marks = (writer: Mark[0]) =>
     [marked("annotation", annotations, annotationMarks), marked("label", labels, labelMarks)]
       .flat()
@@ -116,9 +122,8 @@ ${markdownTable([["type", "meaning"], ...namedRows(conditionTypes)])}
 ${markdownTable([["reason", "meaning"], ...namedRows(reasons)])}`;
 }
 
-async function kindSection(plural: (typeof plurals)[number]): Promise<string> {
+async function kindSection([kind, plural]: readonly [string, string]): Promise<string> {
   const [version, schema] = [await versionOf(plural), await schemaOf(plural)];
-  const columns = (recordAt({ version }, "version")["additionalPrinterColumns"] ?? []) as unknown[];
   const rows = fieldsOf(schema)
     .filter(
       ({ path }) => /^(?:spec|status)\./.test(path) && !path.startsWith("status.conditions[]."),
@@ -128,12 +133,7 @@ async function kindSection(plural: (typeof plurals)[number]): Promise<string> {
       typeOf(field),
       oneLine(stringAt(field, "description") ?? ""),
     ]);
-  const kind = {
-    sharedsecrets: "SharedSecret",
-    ownedaccesskeys: "OwnedAccessKey",
-    directclusterendpointtokens: "DirectClusterEndpointToken",
-  }[plural];
-  const shown = columns
+  const shown = listAt(version, "additionalPrinterColumns")
     .map((column) => stringAt(column, "name"))
     .join("  ")
     .toUpperCase();
