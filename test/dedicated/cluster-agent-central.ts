@@ -1,10 +1,16 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { requesters } from "../support/actions.ts";
 import { annotations } from "../../src/api/names.ts";
 import { parseConditions } from "../../src/api/parse.ts";
 import { type AgentFixture, type Place, secretPath } from "../support/agent-fixture.ts";
 import { type Answer, get, mergePatch, remove } from "../support/cluster-connection.ts";
+import { mintToken, startEndpoint, tokenPath } from "../support/direct-fixture.ts";
 import { eventually } from "../support/eventually.ts";
+import { freePort } from "../support/free-port.ts";
+import { issuerCa } from "../support/gateway-address.ts";
+import { makeDevsAdmin } from "../support/latchkey-objects.ts";
 import type { ControllerProcess } from "../support/latchkey-process.ts";
+import { allowRequesters } from "../support/scenario-play.ts";
 import { shareWithEast } from "../support/shared-with-east.ts";
 
 /** The tests of SharedSecrets of a central cluster, with its own controller. */
@@ -12,9 +18,13 @@ export function describeCentral(given: () => AgentFixture): void {
   let fixture: AgentFixture;
   let controller: ControllerProcess;
 
+  let issuer: string;
+
   beforeAll(async () => {
     fixture = given();
-    controller = await fixture.central.run();
+    const address = `127.0.0.1:${await freePort()}`;
+    issuer = `https://${address}`;
+    controller = await fixture.central.run({ address, args: [`--issuer=${issuer}`] });
     await controller.waitReady();
   });
   afterAll(() => controller?.stop());
@@ -103,5 +113,29 @@ export function describeCentral(given: () => AgentFixture): void {
     await central.arrange(remove(entry));
     agent.kill("SIGCONT");
     await becomesGone(place);
+  });
+
+  // The tables of requests and streams are in test/journeys/direct-endpoint.test.ts.
+  it("is reached by direct tokens, as their user, while their objects exist", async () => {
+    const { central, east } = fixture;
+    await allowRequesters(central);
+    await east.arrange(makeDevsAdmin);
+    const ca = await issuerCa(central.controlPlane);
+    const trusted = { program: central.program, issuer, ca };
+    const direct = await startEndpoint(east.controlPlane, trusted);
+    try {
+      const token = await mintToken(central, "reaches");
+      const secrets = "/api/v1/secrets";
+      expect(await direct.statusOf(token, secrets)).toBe(200);
+      expect(await direct.statusOf(`${token}x`, secrets)).toBe(401);
+      const dave = { user: "dave", groups: [requesters] };
+      const narrow = await mintToken(central, "reaches-less", { by: dave });
+      expect(await direct.statusOf(narrow, secrets)).toBe(403);
+      await central.arrange(remove(tokenPath("reaches")));
+      const isRefused = async () => (await direct.statusOf(token, secrets)) === 401;
+      await eventually(isRefused, { what: "the end of the token", within: 60_000 });
+    } finally {
+      await direct.stop();
+    }
   });
 }

@@ -1,5 +1,3 @@
-import { it } from "vitest";
-
 /**
  * How often a property is checked: a third of this in `make test`, and PROPERTY_RUNS times as often
  * in `make verify`.
@@ -15,8 +13,3 @@ export const isAtLength = Boolean(process.env.PROPERTY_RUNS);
 export function runsAtLength(count: number, inVerify: number): { readonly numRuns: number } {
   return { numRuns: isAtLength ? inVerify : count };
 }
-
-/** A test that takes minutes of real time: `make verify` alone has it. */
-export const itAtLength: (name: string, run: () => Promise<void>) => void = isAtLength
-  ? it
-  : () => {};

@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { beforeAll, expect, it } from "vitest";
-import { itAtLength } from "../support/property-runs.ts";
 import { bytesFor, type FrontWay } from "../support/front-ways.ts";
 import { type DirectFixture, directPath, tokenPath } from "../support/direct-fixture.ts";
 import { requesters } from "../support/actions.ts";
@@ -122,7 +121,7 @@ export function describeFront(given: () => DirectFixture): void {
     },
   );
 
-  itAtLength("has the limits of slow clients: handshake, head, idle, first stream", async () => {
+  it("has the limits of slow clients: handshake, head, idle, first stream", async () => {
     const silent = connect(endpoint.port, "127.0.0.1");
     silent.on("error", () => {}).resume();
     const handshake = new Promise((resolve) => silent.once("close", resolve));

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { itAtLength } from "../support/property-runs.ts";
 import { mergePatch, patchTypes, remove } from "../support/cluster-connection.ts";
 import { alice, type DirectFixture, directPath, tokenPath } from "../support/direct-fixture.ts";
 import { type EchoServer, startEchoServer } from "../support/echo-server.ts";
@@ -215,24 +214,21 @@ export function describeStreams(
     });
   });
 
-  itAtLength(
-    "answers 504 when the API server sends no head for 75 s, and serves others meanwhile",
-    async () => {
-      const at = { key: await fixture.mint("waits"), server: fixture.server };
-      await works(kubectlWith(at.key, {}));
-      const streams = waiting.map((client) => client.open(at, silentPod));
-      const others = await open(at.key);
-      const statuses = await Promise.all(streams.map(({ opened }) => opened));
-      expect(waiting.map(({ name }, index) => [name, statuses[index]])).toEqual(
-        waiting.map(({ name }) => [name, 504]),
-      );
-      const metrics = await (await fetch(`${fixture.endpoint.url}/metrics`)).text();
-      expect(metrics).toMatch(/^latchkey_gateway_requests_total\{.*code="504".*\} \d+$/m);
-      let ends = 0;
-      for (const { ended } of others) void ended.then(() => (ends += 1));
-      await pause(0);
-      expect(ends).toBe(0);
-      for (const stream of others) stream.close();
-    },
-  );
+  it("answers 504 when the API server sends no head for 75 s, and serves others meanwhile", async () => {
+    const at = { key: await fixture.mint("waits"), server: fixture.server };
+    await works(kubectlWith(at.key, {}));
+    const streams = waiting.map((client) => client.open(at, silentPod));
+    const others = await open(at.key);
+    const statuses = await Promise.all(streams.map(({ opened }) => opened));
+    expect(waiting.map(({ name }, index) => [name, statuses[index]])).toEqual(
+      waiting.map(({ name }) => [name, 504]),
+    );
+    const metrics = await (await fetch(`${fixture.endpoint.url}/metrics`)).text();
+    expect(metrics).toMatch(/^latchkey_gateway_requests_total\{.*code="504".*\} \d+$/m);
+    let ends = 0;
+    for (const { ended } of others) void ended.then(() => (ends += 1));
+    await pause(0);
+    expect(ends).toBe(0);
+    for (const stream of others) stream.close();
+  });
 }
