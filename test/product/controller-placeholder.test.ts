@@ -353,9 +353,13 @@ it.concurrent("a placeholder that asks for a SharedSecret that does not fit its 
     spec: { data: dataOf("other") },
   });
   await api.merge(path, { metadata: { labels: asking(other) } });
-  const seen = await becomesEmpty(path, { "tls.crt": "", "tls.key": "" });
-  expect(errorOf(seen)).toMatch(/Invalid: .*tls\.(crt|key)/);
-  expect(seen.metadata.uid).toBe(uid);
+  await becomesEmpty(path, { "tls.crt": "", "tls.key": "" });
+  await becomes(
+    "the reason",
+    async () => errorOf(await api.find(path)) ?? "none",
+    expect.stringMatching(/Invalid: .*tls\.(crt|key)/),
+  );
+  expect((await api.find(path)).metadata.uid).toBe(uid);
 });
 
 /** The namespace accepts copies, too, so that another copy can mark a reconcile. */

@@ -6,7 +6,7 @@ import { type ObjectChange, planChange } from "../../src/domain/sync/plan-change
 import { type SyncSnapshot, syncObjectsOf } from "../../src/domain/sync/sync-objects.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { livePath, liveSnapshot, storedSecret, storedSource } from "./live-snapshot.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually, nextSecond } from "../support/eventually.ts";
 import { becomesGone } from "../support/becomes.ts";
 import { api, as, admin, makeNamespace, unique } from "../support/policy-request.ts";
 import { makeTarget } from "../support/shared-secret-requests.ts";
@@ -235,12 +235,6 @@ async function makeWorld(): Promise<World> {
       await makeTarget(`${project}-web`),
     ],
   };
-}
-
-/** Creation times have whole seconds: no two SharedSecrets of a run share one. */
-async function nextSecond(): Promise<void> {
-  const from = Math.floor(Date.now() / 1000);
-  await eventually(() => Math.floor(Date.now() / 1000) > from, { what: "the next second" });
 }
 
 describe("the plan of a change, computed from live objects,", () => {

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
-import { eventually } from "../support/eventually.ts";
+import { nextSecond } from "../support/eventually.ts";
 import { expectNoTrouble, writesTo } from "./controller-oracle.ts";
 import { becomes, becomesGone } from "../support/becomes.ts";
 import { api, makeNamespace, unique, type Answer } from "../support/policy-request.ts";
@@ -230,10 +230,7 @@ describe.concurrent("two sources with the same target", () => {
       annotations: to(project),
       spec: { data: dataOf("older") },
     });
-    const { metadata } = await api.find(older.path);
-    await eventually(() => Date.now() >= Date.parse(String(metadata.creationTimestamp)) + 1_000, {
-      what: "the next second",
-    });
+    await nextSecond();
     const younger = await makeSharedSecret({
       namespace: second,
       name,
@@ -302,10 +299,7 @@ describe.concurrent("two sources with the same target", () => {
     await api.merge(`/api/v1/namespaces/${target}`, {
       metadata: { annotations: { [annotations.syncFrom]: null } },
     });
-    const { metadata } = await api.get(source.path);
-    await eventually(() => Date.now() >= Date.parse(String(metadata.creationTimestamp)) + 1_000, {
-      what: "the next second",
-    });
+    await nextSecond();
     const given = to(project, { [annotations.syncSecretName]: source.name });
     const younger = await makeSharedSecret({
       namespace: await makeNamespace(),

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { becomes, becomesGone } from "../support/becomes.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually, nextSecond } from "../support/eventually.ts";
 import { api, arrange, unique } from "../support/policy-request.ts";
 import { base64, becomesReady, makeSharedSecret, view } from "../support/shared-secret-requests.ts";
 import { expectNoTrouble, expectWrites } from "./controller-oracle.ts";
@@ -188,6 +188,7 @@ describe.concurrent("a source that is deleted", () => {
   it("passes its copy in one write to the source that asks for the same Secret", async () => {
     const synced = await makeSynced();
     const { source, project, target, copy } = synced;
+    await nextSecond();
     const next = await makeSharedSecret({
       namespace: source.namespace,
       annotations: to(project, { [annotations.syncSecretName]: source.name }),

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, inject, it } from "vitest";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { boundDigest, sha256 } from "../support/bound-digest.ts";
 import { collectionOf, objectOf } from "../support/crd-requests.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually, nextSecond } from "../support/eventually.ts";
 import { type Who, whoIs, worksAs } from "../support/key-request.ts";
 import {
   allowRequesters,
@@ -56,11 +56,6 @@ async function becomes(own: Own, reason: string): Promise<void> {
   });
 }
 
-/** Waits until objects that are created next are newer than this object. */
-async function nextSecond({ createdAt }: Own): Promise<void> {
-  await eventually(() => Date.now() >= createdAt + 1_000, { what: "the next second" });
-}
-
 describe.skipIf(inject("webhook") === undefined)("a digest in Git", () => {
   beforeAll(() => allowRequesters(requesters));
 
@@ -84,7 +79,8 @@ describe.skipIf(inject("webhook") === undefined)("a digest in Git", () => {
     ["index, with another bound digest", (key) => boundDigest(key, "user:nobody")],
   ])("authenticates its owner, and not a user who copied the %s first", async (_what, copyOf) => {
     const [alice, mallory, key] = [person("alice"), person("mallory"), newKey()];
-    await nextSecond(await ownKey(mallory, copyOf(key, `user:${alice.user}`)));
+    await ownKey(mallory, copyOf(key, `user:${alice.user}`));
+    await nextSecond();
     const own = await ownKey(alice, boundDigest(key, `user:${alice.user}`));
     expect(await worksFor(alice, own, key)).toMatchObject(whoOf(alice, own));
   });
@@ -149,7 +145,7 @@ describe.skipIf(inject("webhook") === undefined)("a digest in Git", () => {
     }));
     const spec = { team, key: boundDigest(key, `team:${team}`) };
     const older = await make("OwnedAccessKey", { by: member ?? {}, spec });
-    await nextSecond(older);
+    await nextSecond();
     const younger = await make("OwnedAccessKey", { by: other ?? {}, spec });
     await becomes(younger, "DuplicateKey");
     expect((await viewOf(younger)).conditions["Ready"]?.message).not.toContain(older.name);
@@ -161,7 +157,7 @@ describe.skipIf(inject("webhook") === undefined)("a digest in Git", () => {
   it("stays with its object if an older object gets it later", async () => {
     const [alice, mallory, key] = [person("alice"), person("mallory"), newKey()];
     const old = await ownKey(mallory, newKey());
-    await nextSecond(old);
+    await nextSecond();
     const own = await ownKey(alice, key);
     await worksAs({ key });
     await allow({ kind: "User", name: mallory.user }, [
@@ -273,7 +269,7 @@ describe.skipIf(inject("webhook") === undefined)("the use of a key by another ob
     const [alice, key] = [person("alice"), newKey()];
     const own = await ownKey(alice, key);
     await worksAs({ key });
-    await nextSecond(own);
+    await nextSecond();
     return { alice, own, key };
   }
 

@@ -25,6 +25,15 @@ export async function eventually<T>(
   }
 }
 
+/**
+ * Waits for the next second: an object that is created then is newer than those that exist, because
+ * creation times have whole seconds.
+ */
+export async function nextSecond(): Promise<void> {
+  const from = Math.floor(Date.now() / 1000);
+  await eventually(() => Math.floor(Date.now() / 1000) > from, { what: "the next second" });
+}
+
 async function attempt<T>(
   look: () => Promise<T | undefined | false> | T | undefined | false,
 ): Promise<{ value: T } | { error: unknown }> {

@@ -2,7 +2,7 @@ import { parseConditions, recordAt } from "../../src/api/parse.ts";
 import { admin } from "./cluster-connection.ts";
 import { requesters, type Action, type Step } from "./actions.ts";
 import { scenario } from "./scenario.ts";
-import { eventually } from "./eventually.ts";
+import { eventually, nextSecond } from "./eventually.ts";
 import type { DedicatedCluster } from "./dedicated-cluster.ts";
 import { bindClusterRole, mayActAsAnyUser } from "./latchkey-objects.ts";
 
@@ -35,9 +35,7 @@ export async function playGrounds(cluster: DedicatedCluster, p: string): Promise
 export async function playBeginning(cluster: DedicatedCluster, p: string): Promise<void> {
   const { start, changes } = scenario(p);
   await play(cluster, start);
-  // Creation timestamps, which decide which of two keys is older, have whole seconds.
-  const begun = Date.now();
-  await eventually(() => Date.now() > begun + 1_000, { what: "the next second" });
+  await nextSecond();
   await play(cluster, changes);
 }
 
