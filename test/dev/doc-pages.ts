@@ -55,19 +55,6 @@ export const otherBlocks: readonly OtherBlock[] = [
   },
   { page: "docs/how-to/incident.md", begins: 'grep "$uid" audit.log', why: ownFile },
   { page: "docs/how-to/rotate.md", begins: "kubectl latchkey trust-config", why: nodes },
-  ...[
-    "helm upgrade latchkey dist/charts/latchkey-0.1.0.tgz --namespace",
-    "helm upgrade latchkey dist/charts/latchkey-0.1.0.tgz --install",
-    "helm --kube-context connected upgrade",
-    "helm rollback",
-    "helm uninstall",
-    "helm --kube-context connected uninstall",
-  ].map((begins) => ({ page: "docs/how-to/upgrade-and-uninstall.md", begins, why: nodes })),
-  {
-    page: "docs/how-to/upgrade-and-uninstall.md",
-    begins: "kubectl delete sharedsecrets",
-    why: "removes Latchkey",
-  },
   { page: "docs/metrics.md", begins: "kubectl -n latchkey-system port-forward", why: nodes },
   {
     page: "docs/how-to/argo-cd.md",
@@ -142,14 +129,17 @@ const placeholder = /<[a-z][^<>\n]*>/;
 /** Commands that start what runs the tests, or the tests. */
 const ofRepository = /^(?:[A-Z_]+=\S+ )*(?:make|npm|npx|docker) /;
 
-/** The page whose blocks install and remove Latchkey: test/verify/installation-page.test.ts runs them. */
-export const installationPage = "docs/installation.md";
+/** The pages whose blocks install and remove Latchkey: test/verify/installation-page.test.ts runs them. */
+export const installationPages: readonly string[] = [
+  "docs/installation.md",
+  "docs/how-to/upgrade-and-uninstall.md",
+];
 
 /** Whether a block is run by the test of the pages. */
 export function isRun(page: string, block: DocBlock): boolean {
   const command = firstCommand(block);
   return (
-    page !== installationPage &&
+    !installationPages.includes(page) &&
     !placeholder.test(block.text) &&
     !ofRepository.test(command) &&
     !otherBlocks.some((other) => other.page === page && command.startsWith(other.begins))

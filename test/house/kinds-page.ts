@@ -103,8 +103,8 @@ export async function kindsPage(): Promise<string> {
       .map(([what, key, [, on, meaning]]) => [`\`${key}\``, what, on, meaning]);
   return `# Fields, labels, annotations, conditions and reasons
 
-A test of the repository writes this page from the code. The pages of the kinds say how these work
-together: [SharedSecret](shared-secret.md), [OwnedAccessKey](owned-access-key.md),
+Go to [labels and annotations that you set](#labels-and-annotations-that-you-set),
+[conditions](#conditions) or [reasons](#reasons). The pages of the kinds say how they work together: [SharedSecret](shared-secret.md), [OwnedAccessKey](owned-access-key.md),
 [DirectClusterEndpointToken](direct-cluster-endpoint-token.md), [Scope](scope.md).
 
 ${kinds.join("\n")}

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { chartsOf } from "../../release/chart/charts.ts";
 import { findKustomize } from "../../release/chart/kustomize.ts";
 import { packageChart } from "../../release/chart/package.ts";
-import { installationPage } from "../dev/doc-pages.ts";
+import { installationPages } from "../dev/doc-pages.ts";
 import { clientBundle } from "../support/bundle.ts";
 import { type ChartCluster, type ChartProcesses, startChartCluster } from "./chart-cluster.ts";
 import { plugin } from "../support/cli-form.ts";
@@ -22,10 +22,10 @@ import { surprises } from "./page-shell.ts";
 
 const report = (line: string) => void process.stderr.write(`installation: ${line}\n`);
 
-/** The blocks of commands below each heading of the page. */
+/** The blocks of commands below each heading of the pages. */
 const sections = new Map(
-  readFileSync(join(repository, installationPage), "utf8")
-    .split(/^#{1,3} /m)
+  installationPages
+    .flatMap((page) => readFileSync(join(repository, page), "utf8").split(/^#{1,3} /m))
     .map((text) => [text.split("\n")[0] ?? "", blocksOf(text).filter(hasCommands)] as const),
 );
 const done = new Set<string>();
@@ -39,7 +39,7 @@ function stepsIn(section: string, block?: number): readonly DocStep[] {
   return chosen.flatMap(stepsOf);
 }
 
-describe.skipIf(!hasDedicatedClusters)(`the blocks of ${installationPage}`, () => {
+describe.skipIf(!hasDedicatedClusters)(`the blocks of ${installationPages.join(" and ")}`, () => {
   let chart: ChartCluster;
   let connected: DedicatedCluster;
   let processes: ChartProcesses | undefined;
@@ -94,11 +94,12 @@ describe.skipIf(!hasDedicatedClusters)(`the blocks of ${installationPage}`, () =
 
   it("upgrade both clusters, and roll back", async () => {
     expect(await run(stepsIn("Upgrade", 0))).toEqual([]);
+    expect(await run(stepsIn("Upgrade", 1))).toEqual([]);
     expect(await run(stepsIn("Roll back"))).toEqual([]);
   });
 
   it("uninstall and install again, and then remove everything", async () => {
-    expect(await run(stepsIn("Uninstall", 0))).toEqual([]);
+    expect(await run(stepsIn("Uninstall, and keep the objects"))).toEqual([]);
     await processes?.stop();
     expect(await run(stepsIn("Install").slice(1, 2))).toEqual([]);
     processes = await chart.startProcesses({ namespace: "latchkey-system" });
@@ -106,19 +107,20 @@ describe.skipIf(!hasDedicatedClusters)(`the blocks of ${installationPage}`, () =
     const samples = "kubectl apply --server-side -k config/samples";
     const synced = "kubectl -n team-a wait shsec/database --for=condition=Ready";
     expect(await run(stepsOf({ language: "sh", text: `${samples}\n${synced}` }))).toEqual([]);
-    expect(await run(stepsIn("Uninstall", 1))).toEqual([]);
-    expect(await run(stepsIn("Uninstall", 2))).toEqual([]);
+    expect(await run(stepsIn("Remove everything", 0))).toEqual([]);
+    expect(await run(stepsIn("Remove everything", 1))).toEqual([]);
     await processes?.stop();
     const selector = "--selector=app.kubernetes.io/name=latchkey";
     const kinds =
       "crds,validatingadmissionpolicies,mutatingadmissionpolicies,clusterroles,namespaces";
     const left = { command: `kubectl get ${kinds} ${selector}`, expected: "No resources found" };
     expect(await run([{ ...left, isRefused: false }])).toEqual([]);
+    expect(await run(stepsIn("How to see that it worked"))).toEqual([]);
   });
 
   it("take over what kustomize has installed", async () => {
     expect(await run(stepsIn("Without Helm"))).toEqual([]);
-    expect(await run(stepsIn("Upgrade", 1))).toEqual([]);
+    expect(await run(stepsIn("Upgrade", 2))).toEqual([]);
   });
 
   it("are all run, but those that build and push", () => {
