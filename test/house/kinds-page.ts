@@ -104,7 +104,8 @@ export async function kindsPage(): Promise<string> {
   return `# Fields, labels, annotations, conditions and reasons
 
 Go to [labels and annotations that you set](#labels-and-annotations-that-you-set),
-[conditions](#conditions) or [reasons](#reasons). The pages of the kinds say how they work together: [SharedSecret](shared-secret.md), [OwnedAccessKey](owned-access-key.md),
+[conditions](#conditions) or [reasons](#reasons). The pages of the kinds say how they work together:
+[SharedSecret](shared-secret.md), [OwnedAccessKey](owned-access-key.md),
 [DirectClusterEndpointToken](direct-cluster-endpoint-token.md), [Scope](scope.md).
 
 ${kinds.join("\n")}
