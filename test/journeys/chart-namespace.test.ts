@@ -60,7 +60,7 @@ describe.skipIf(!hasDedicatedClusters)("the chart in another namespace", withRen
     const wait = ["-n", "team-a", "wait", "sharedsecret/database", "--for=condition=Ready"];
     await kubectl(cluster.controlPlane, [...wait, "--timeout=150s"]);
     const copy = await cluster.arrange(get("/api/v1/namespaces/web-dev/secrets/database"));
-    expect(copy["data"]).toMatchObject({ username: "b3JkZXJz" });
+    expect(copy["data"]).toMatchObject({ DB_USER: "b3JkZXJz" });
   });
 
   test("mints a token whose issuer has the name of the namespace", async (context) => {

@@ -142,7 +142,7 @@ test("the notes name pages that are published, and no path of the repository", (
   for (const name of ["latchkey", "connected"]) {
     const notes = readFileSync(join(repository, "release", "chart", `notes-${name}.txt`), "utf8");
     expect(notes).not.toMatch(/docs\//);
-    const pages = [...notes.matchAll(/\{\{ \.Chart\.Home \}\}\/([\w-]+\.md)/g)];
+    const pages = [...notes.matchAll(/\{\{ \.Chart\.Home \}\}\/([\w/-]+\.md)/g)];
     expect(pages.length).toBeGreaterThan(2);
     for (const [, page = ""] of pages)
       expect(() => readFileSync(join(repository, "docs", page))).not.toThrow();
