@@ -189,7 +189,7 @@ describe.skipIf(typeof bubblewrap !== "string" || !hasDedicatedClusters)(
       const copy = ["secret/database", "--namespace=web-dev"];
       await kubectl(controlPlane, ["wait", "--for=create", "--timeout=60s", ...copy]);
       expect(
-        await kubectl(controlPlane, ["get", ...copy, "--output=jsonpath={.data.username}"]),
+        await kubectl(controlPlane, ["get", ...copy, "--output=jsonpath={.data.DB_USER}"]),
       ).toBe("b3JkZXJz");
       expect([controller.starts, webhook.starts]).toEqual([1, 1]);
     });
