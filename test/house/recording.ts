@@ -5,6 +5,8 @@ const [lineHeight, characterWidth, margin] = [19, 7.83, 16];
 const typedPerSecond = 28;
 /** Seconds: after a command is typed, after its output, and before the recording starts again. */
 const [beforeOutput, afterOutput, atEnd] = [0.3, 1.1, 5];
+/** Seconds of the end that are shown first: the page opens with the whole text. */
+const shownFirst = 3;
 
 interface Line {
   readonly text: string;
@@ -38,7 +40,7 @@ export function recordingOf(block: DocBlock, title: string): string {
   const rules = lines.map(({ text, isTyped, at }, index) => {
     const until = at + (isTyped ? text.length / typedPerSecond : 0.01);
     return [
-      `.l${index} { animation: l${index} ${length.toFixed(1)}s ${isTyped ? `steps(${text.length})` : "step-end"} infinite; }`,
+      `.l${index} { animation: l${index} ${length.toFixed(1)}s ${isTyped ? `steps(${text.length})` : "step-end"} ${(shownFirst - length).toFixed(1)}s infinite; }`,
       `@keyframes l${index} { 0%, ${percent(at)} { clip-path: inset(0 100% 0 0); } ${percent(until)}, 100% { clip-path: inset(0 0 0 0); } }`,
     ].join("\n    ");
   });
