@@ -183,7 +183,7 @@ export const textReaders: readonly TextReader[] = [
   inJudgedBody("json-patch", ['[{"op":"add","path":"', '"}]'], "/spec"),
   inJudgedBody("apply", ["", ""], "a: b\n"),
   inJudgedBody("apply", ["spec: {data: {", "}}"], "a: b, "),
-  inJudgedBody("apply", ['spec: {data: {a: "', '"}}'], "abc "),
+  inJudgedBody("apply", ['spec: {data: {a: "', '"}}'], "abc\n"),
   {
     name: "a kubeconfig",
     most: 4 * kibibyte,
