@@ -92,11 +92,18 @@ export const requesterPolicies = {
   guard: "latchkey-mint-guard",
 } as const;
 
+/** The label of every object that Latchkey ships, and of the namespace of every outbox. */
+export const ownLabel = { "app.kubernetes.io/name": "latchkey" } as const;
+
+/** The label selector for {@link ownLabel}. */
+export const ownSelector = "app.kubernetes.io/name=latchkey";
+
 /** The names of the policies, and of their bindings, without which everybody may share. */
 export const sharePolicies = {
   projects: "latchkey-project-share",
   clusters: "latchkey-cluster-share",
   outboxes: "latchkey-outbox",
+  outboxNamespaces: "latchkey-outbox-namespace",
   sources: "latchkey-data-from",
 } as const;
 

@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
-import { annotations, labels, outboxSecretType } from "../../src/api/names.ts";
+import { annotations, labels, outboxSecretType, ownLabel } from "../../src/api/names.ts";
 import { listAt, recordAt, stringMapAt } from "../../src/api/parse.ts";
 import { outboxNamespace } from "../../src/domain/outbox/outbox-names.ts";
 import {
@@ -159,7 +159,7 @@ interface Filled {
  */
 async function offersPerSecond({ admin, account }: BenchFixture, count: number): Promise<number> {
   const namespace = outboxNamespace("ceiling");
-  await admin.send(namespaceRequest(namespace));
+  await admin.send(post("/api/v1/namespaces", { metadata: { name: namespace, labels: ownLabel } }));
   const path = secretPath(namespace);
   const offer = { type: outboxSecretType, data: dataOf(1) };
   const marks = { [labels.outboxUid]: "bare" };

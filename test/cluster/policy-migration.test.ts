@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from "vitest";
-import { annotations, labels, ownObjects } from "../../src/api/names.ts";
+import { annotations, labels, ownLabel, ownObjects } from "../../src/api/names.ts";
 import { outboxNamespace } from "../../src/domain/outbox/outbox-names.ts";
 import {
   answered,
@@ -41,7 +41,7 @@ async function secretOfOutbox(): Promise<string> {
 }
 
 beforeAll(async () => {
-  await api.create("/api/v1/namespaces", { metadata: { name: outbox } });
+  await api.create("/api/v1/namespaces", { metadata: { name: outbox, labels: ownLabel } });
   for (const by of [migrator, patcher]) await grantUser(by, "patch * *");
 });
 

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from "vitest";
-import { group as ownGroup } from "../../src/api/names.ts";
+import { group as ownGroup, ownLabel } from "../../src/api/names.ts";
 import { isTrueAt, listAt, recordAt, stringAt, stringsAt } from "../../src/api/parse.ts";
 import { outboxNamespace } from "../../src/domain/outbox/outbox-names.ts";
 import { guardingManifests } from "../support/connected-policies.ts";
@@ -91,7 +91,7 @@ withPolicies("the status of a quota in the namespace of an outbox", () => {
   const path = `/api/v1/namespaces/${namespace}/resourcequotas/outbox/status?dryRun=All`;
 
   beforeAll(async () => {
-    await api.create("/api/v1/namespaces", { metadata: { name: namespace } });
+    await api.create("/api/v1/namespaces", { metadata: { name: namespace, labels: ownLabel } });
     const spec = { hard: { secrets: "100" } };
     await api.create(`/api/v1/namespaces/${namespace}/resourcequotas`, {
       metadata: { name: "outbox" },

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { annotations, components, labels, ownObjects } from "../../src/api/names.ts";
+import { annotations, components, labels, ownLabel, ownObjects } from "../../src/api/names.ts";
 import { stringMapAt } from "../../src/api/parse.ts";
 import { readingBounds } from "../../src/api/reading-bounds.ts";
 import { reportKey } from "../../src/domain/outbox/cluster-report.ts";
@@ -76,7 +76,7 @@ const storedOutbox = async (): Promise<string> => {
 
 beforeAll(async () => {
   for (const namespace of [outbox, other]) {
-    await api.create("/api/v1/namespaces", { metadata: { name: namespace } });
+    await api.create("/api/v1/namespaces", { metadata: { name: namespace, labels: ownLabel } });
     for (const number of [0, 15, 16])
       await api.create(pathOf(namespace, "configmaps"), report(number));
     await api.create(pathOf(namespace, "leases", leases), lease);
@@ -87,7 +87,7 @@ beforeAll(async () => {
 });
 
 withPolicies("the namespace of an outbox", () => {
-  const namespace = (name: string, metadata: object = {}) => ({ metadata: { name, ...metadata } });
+  const namespace = (name: string) => ({ metadata: { name, labels: ownLabel } });
   const [mine, theirs] = [unique("mine"), unique("theirs")];
 
   beforeAll(async () => {
@@ -101,7 +101,7 @@ withPolicies("the namespace of an outbox", () => {
       expect(await create(by, namespace(outboxNamespace(theirs)))).toMatchObject(
         answered(403, `requires the verb connect on clusters.management.service "${theirs}"`),
       );
-    const generated = { metadata: { generateName: "latchkey-cluster-" } };
+    const generated = { metadata: { generateName: "latchkey-cluster-", labels: ownLabel } };
     for (const by of [tenant, connector])
       expect(await create(by, generated)).toMatchObject(answered(403, "requires the verb connect"));
     expect(await create(tenant, namespace(`my-latchkey-cluster-${mine}`))).toMatchObject({
@@ -120,6 +120,21 @@ withPolicies("the namespace of an outbox", () => {
       expect(answer).toMatchObject(answered(403, by === controller ? "" : refusal));
     }
     expect(await as(connector).replace(path, change)).toMatchObject({ code: 200 });
+  });
+
+  it("always has the label by which the policy matches what is in it", async () => {
+    const refused = answered(403, "metadata.labels[app.kubernetes.io/name] must be");
+    const path = `/api/v1/namespaces/${outbox}`;
+    for (const labels of [undefined, {}, { "app.kubernetes.io/name": "other" }]) {
+      const made = { metadata: { name: outboxNamespace(mine), labels } };
+      expect(await dryCreate(connector, "/api/v1/namespaces", made)).toMatchObject(refused);
+    }
+    for (const name of [null, "other"]) {
+      const change = { metadata: { labels: { "app.kubernetes.io/name": name } } };
+      expect(await merge(connector, `${path}?dryRun=All`, change)).toMatchObject(refused);
+    }
+    const more = { metadata: { labels: { platform: "x" } } };
+    expect(await merge(connector, `${path}?dryRun=All`, more)).toMatchObject({ code: 200 });
   });
 
   it("is deleted by no other user", async () => {

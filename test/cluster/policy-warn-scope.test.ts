@@ -27,7 +27,8 @@ async function warningsOf(
   expect({ code, stderr }).toMatchObject({ code: 0 });
   return stderr
     .split("\n")
-    .filter((line) => line.startsWith("Warning: ") && line.includes("latchkey-warn-scope"));
+    .filter((line) => line.includes("latchkey-warn-credential") && line.includes(" spec.scope"))
+    .filter((line) => !line.includes("is deprecated"));
 }
 
 const enforced: unknown = expect.stringMatching(

@@ -1,4 +1,4 @@
-import { annotations, components, labels, ownObjects } from "../../src/api/names.ts";
+import { annotations, components, labels, ownLabel, ownObjects } from "../../src/api/names.ts";
 import type { Metadata } from "../../src/api/object.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import {
@@ -113,7 +113,7 @@ export async function connectCluster(projects: string): Promise<FakeCluster> {
   const namespaces = "/api/v1/namespaces";
   if ((await api.find(`${namespaces}/latchkey-clusters`)).code === 404)
     await api.create(namespaces, { metadata: { name: "latchkey-clusters" } }).catch(() => {});
-  await api.create(namespaces, { metadata: { name: cluster.namespace } });
+  await api.create(namespaces, { metadata: { name: cluster.namespace, labels: ownLabel } });
   const labelled = (name: string, component: string): { readonly metadata: Partial<Metadata> } => ({
     metadata: { name, labels: { [labels.component]: component } },
   });

@@ -1,5 +1,11 @@
 import { expect } from "vitest";
-import { annotations, apiVersion, cleanupFinalizer, labels } from "../../src/api/names.ts";
+import {
+  annotations,
+  apiVersion,
+  cleanupFinalizer,
+  labels,
+  ownLabel,
+} from "../../src/api/names.ts";
 import { boundDigest } from "../support/bound-digest.ts";
 import { type KnownKey, makeKey } from "../support/key-request.ts";
 import { make } from "../support/keys-and-tokens.ts";
@@ -332,8 +338,11 @@ export const policyVerbs: readonly PolicyVerb[] = [
   },
   {
     what: "creating the namespace of an outbox",
-    by: "latchkey-outbox",
-    request: () => post("/api/v1/namespaces", { metadata: { name: `latchkey-cluster-${east}` } }),
+    by: "latchkey-outbox-namespace",
+    request: () =>
+      post("/api/v1/namespaces", {
+        metadata: { name: `latchkey-cluster-${east}`, labels: ownLabel },
+      }),
     covering: [rule("create", namespaces)],
     verb: rule("connect", clusters, east),
     elsewhere: rule("connect", clusters, west),

@@ -1,4 +1,4 @@
-import { annotations, apiVersion, labels } from "../../src/api/names.ts";
+import { annotations, apiVersion, labels, ownLabel } from "../../src/api/names.ts";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
 import { type Ask, type Caller, mergePatch, post } from "../support/cluster-connection.ts";
 import { derivedRequests } from "../support/derived-requests.ts";
@@ -47,6 +47,7 @@ export const groundsOfRefusals: readonly Ask[] = [
   postClusterRole("tenants", tenants),
   bindClusterRole("tenants", "tenants", [{ kind: "Group", name: "tenants" }]),
   postShared({ name: "stored" }),
+  postNamespace({ name: "latchkey-cluster-stored", labels: ownLabel }),
   postKey("stored", { user: "alice" }),
 ];
 
@@ -77,7 +78,8 @@ export const refusedRequests: readonly (readonly [policy: string, by: Caller, re
   ["project-share", tenant, postShared(named("shared", annotations.syncToProjects, "web"))],
   ["cluster-share", tenant, postShared(named("shared", annotations.syncToClusters, "east"))],
   ["data-from", tenant, postShared(named("shared", annotations.dataFrom, "tls"))],
-  ["outbox", tenant, postNamespace("latchkey-cluster-east")],
+  ["outbox-namespace", tenant, postNamespace("latchkey-cluster-east")],
+  ["outbox", tenant, post("/api/v1/namespaces/latchkey-cluster-stored/configmaps", foreign)],
   ["sync-from", root, postNamespace(named("mine", annotations.syncFrom, "!"))],
   [
     "access-change",
@@ -85,9 +87,9 @@ export const refusedRequests: readonly (readonly [policy: string, by: Caller, re
     mergeStored({ spec: { access: [{ users: ["tenant"], verbs: ["get"] }] } }),
   ],
   ["deletion-guard", tenant, mergeStored({ metadata: { ownerReferences: [noOwner] } })],
-  ["scope-wildcards", root, scoped(["*", "pods"])],
-  ["scope-bounds", root, scoped(...names(16).map(() => names(64)))],
-  ["token-audience", root, postToken(named("nowhere", annotations.audienceCluster, "-"))],
+  ["object-bounds", root, scoped(["*", "pods"])],
+  ["object-bounds", root, scoped(...names(16).map(() => names(64)))],
+  ["object-bounds", root, postToken(named("nowhere", annotations.audienceCluster, "-"))],
   [
     "object-bounds",
     root,

@@ -1,4 +1,4 @@
-import { components, labels, ownObjects } from "../../api/names.ts";
+import { components, labels, ownObjects, ownSelector } from "../../api/names.ts";
 import { parseLatchkeyMetadata, recordAt, stringAt, stringMapAt } from "../../api/parse.ts";
 import { type Resource, resources } from "../../api/resources.ts";
 import { clustersNamespace } from "../../domain/gateway/connected-cluster.ts";
@@ -75,11 +75,7 @@ async function throttledUids({ select }: Cluster): Promise<Readable<ReadonlySet<
 /** The names of the clusters that have the namespace of an outbox. */
 async function outboxNames({ select }: Cluster): Promise<Readable<readonly string[]>> {
   const resource = resources.namespaces;
-  const options = {
-    resource,
-    metadataOnly: true,
-    labelSelector: "app.kubernetes.io/name=latchkey",
-  };
+  const options = { resource, metadataOnly: true, labelSelector: ownSelector };
   const { found, missing } = await readWith({ verb: "list", resource }, () => select(options), []);
   const names = found.map((raw) => stringAt(recordAt(raw, "metadata"), "name") ?? "");
   return { found: names.flatMap((name) => clusterOfOutbox(name) ?? []), missing };

@@ -1,4 +1,4 @@
-import { group, ownObjects } from "../../api/names.ts";
+import { group, ownObjects, ownSelector } from "../../api/names.ts";
 import { numberAt, recordAt, stringAt } from "../../api/parse.ts";
 import type { ReportItem } from "../../api/report.ts";
 import { resources } from "../../api/resources.ts";
@@ -105,9 +105,8 @@ function crdItems(names: readonly string[]): readonly ReportItem[] {
 /** The Deployments of Latchkey, of which there is none where its processes run in another way. */
 async function deploymentItems({ cluster, namespace }: Checked): Promise<readonly ReportItem[]> {
   const resource = resources.deployments;
-  const labelSelector = "app.kubernetes.io/name=latchkey";
   try {
-    const found = await cluster.select({ resource, namespace, labelSelector });
+    const found = await cluster.select({ resource, namespace, labelSelector: ownSelector });
     return found.map((raw) => deploymentItem(raw, namespace));
   } catch (error) {
     return [forbiddenItem({ kind: resource.kind, namespace }, error)];

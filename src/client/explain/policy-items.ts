@@ -19,6 +19,7 @@ const withoutPolicy: ReadonlyMap<string, string> = new Map([
   [sharePolicies.projects, "all who may write SharedSecrets share them with every project"],
   [sharePolicies.clusters, "all who may write SharedSecrets share them with every cluster"],
   [sharePolicies.outboxes, "all who may write Secrets share them with every connected cluster"],
+  [sharePolicies.outboxNamespaces, "all who may write namespaces take an outbox from its policy"],
   [sharePolicies.sources, "all who may write SharedSecrets share the Secrets that name them"],
 ]);
 

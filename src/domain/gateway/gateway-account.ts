@@ -1,6 +1,7 @@
 import {
   derivedCredentialsPolicy,
   extras,
+  ownLabel,
   ownSecretsPolicy,
   projectAssignmentPolicy,
 } from "../../api/names.ts";
@@ -42,8 +43,6 @@ const roles = {
   ],
 } as const satisfies Readonly<Record<string, Rules>>;
 
-const labels = { "app.kubernetes.io/name": "latchkey" };
-
 /**
  * The account of the gateway in a connected cluster with its ClusterRoles and their bindings, as in
  * config/connected-cluster, whose Namespace and policies are not in it.
@@ -55,12 +54,12 @@ export function gatewayAccountManifests(namespace: string): readonly Manifest[] 
   const account = {
     apiVersion: "v1",
     kind: "ServiceAccount",
-    metadata: { name: gatewayAccount, namespace, labels },
+    metadata: { name: gatewayAccount, namespace, labels: ownLabel },
     automountServiceAccountToken: false,
   };
   const bound = Object.entries(roles).flatMap(([end, rules]): readonly Manifest[] => {
     const name = `${gatewayAccount}-${end}`;
-    const [metadata, kind] = [{ name, labels }, "ClusterRole"];
+    const [metadata, kind] = [{ name, labels: ownLabel }, "ClusterRole"];
     const roleRef = { apiGroup: rbac, kind, name };
     return [
       { apiVersion, kind, metadata, rules },

@@ -1,4 +1,4 @@
-import { annotations, components, labels, ownObjects } from "../../api/names.ts";
+import { annotations, components, labels, ownLabel, ownObjects } from "../../api/names.ts";
 import type { Manifest } from "../../api/object.ts";
 import { apiVersionOf, type Resource, resources } from "../../api/resources.ts";
 import type { Wire } from "../../api/wire.ts";
@@ -13,8 +13,6 @@ export interface OutboxObject {
   /** What becomes of one that exists: an administrator may have given it other bounds. */
   readonly existing: "repaired" | "kept";
 }
-
-const ownLabel = { "app.kubernetes.io/name": "latchkey" } as const;
 
 /** Labels of a namespace in which no pod needs a privilege. */
 const namespaceLabels = { ...ownLabel, "pod-security.kubernetes.io/enforce": "restricted" };
