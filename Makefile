@@ -35,7 +35,7 @@ check: node_modules/.package-lock.json ## check format, types and lint
 format: node_modules/.package-lock.json ## format source, docs and manifests
 	@$(run) format
 
-bench: node_modules/.package-lock.json ## measure speed and size: SIZE=tiny|small|full, PARTS=fan-out,placeholders,followed,latency,newcomer,mint,start,memory,resident,metrics,keys,reviews,sizes,gateway,direct,clusters,replicators,cli,admission,revocation, JSON=<file>
+bench: node_modules/.package-lock.json ## measure speed and size: SIZE=tiny|small|full, PARTS=fan-out,placeholders,followed,latency,newcomer,mint,start,memory,resident,metrics,keys,reviews,sizes,gateway,fronts,direct,clusters,replicators,cli,admission,revocation, JSON=<file>
 	@SIZE=$(SIZE) PARTS=$(PARTS) JSON=$(JSON) $(run) bench
 
 soak: node_modules/.package-lock.json ## run half an hour of changes and broken watches: MINUTES=<number>, SEED=<number>, JSON=<file>

@@ -93,8 +93,8 @@ export interface BenchFixture {
   start(nodeOptions?: string, env?: Readonly<Record<string, string>>): Promise<RunningController>;
   /** Starts a webhook and waits until it is ready. */
   startWebhook(args?: readonly string[]): Promise<RunningServer>;
-  /** Starts a gateway and waits until it is ready. */
-  startGateway(): Promise<RunningServer>;
+  /** Starts a gateway, by default of the fixture's program, and waits until it is ready. */
+  startGateway(other?: string): Promise<RunningServer>;
   /** Starts a direct endpoint and waits until it is ready. */
   startDirectEndpoint(args: readonly string[]): Promise<RunningServer>;
   /** Starts the control plane of another cluster. */
@@ -266,10 +266,10 @@ function programsOf(
       const webhook = await startWebhook({ ...once, args });
       return serving(webhook, webhook.webhookUrl);
     },
-    async startGateway() {
+    async startGateway(other = program) {
       await apply(controlPlane, join("config", "gateway"));
       const args = ["--external-names=localhost,127.0.0.1"];
-      const gateway = await startGateway({ ...once, args });
+      const gateway = await startGateway({ ...once, program: other, args });
       return serving(gateway, gateway.gatewayUrl);
     },
     async startDirectEndpoint(args) {

@@ -8,7 +8,7 @@ import { type Row, row } from "./report.ts";
 const rounds = 3;
 
 /** What a series of requests took. */
-interface Series {
+export interface Series {
   /** Requests a second. */
   readonly rate: number;
   readonly latencies: readonly number[];
@@ -30,23 +30,23 @@ export async function requestRows(
 ): Promise<readonly Row[]> {
   const terms = { path, requests: Math.ceil(requests / rounds), concurrency };
   for (const way of ["direct", "http1", "http2"] as const)
-    await measured(ways[way], { ...terms, requests: 50 });
+    await series(ways[way], { ...terms, requests: 50 });
   const spent = { http1: 0, http2: 0 };
   const through = async (way: "http1" | "http2"): Promise<Series> => {
     const end = await readings.begin();
-    const one = await measured(ways[way], terms);
+    const one = await series(ways[way], terms);
     spent[way] += (await end()).cpuSeconds;
     return one;
   };
-  const series = await inTurns(rounds, {
-    direct: () => measured(ways.direct, terms),
+  const found = await inTurns(rounds, {
+    direct: () => series(ways.direct, terms),
     http1: () => through("http1"),
     http2: () => through("http2"),
   });
-  const rateOf = (way: keyof Ways): number => median(series[way].map(({ rate }) => rate));
+  const rateOf = (way: keyof Ways): number => median(found[way].map(({ rate }) => rate));
   const latency = (way: keyof Ways, p: number): number =>
     percentile(
-      series[way].flatMap(({ latencies }) => latencies),
+      found[way].flatMap(({ latencies }) => latencies),
       p,
     );
   return (["http1", "http2"] as const).map((way) => {
@@ -61,7 +61,8 @@ export async function requestRows(
   });
 }
 
-async function measured(
+/** Sends requests, as many at a time as wanted. */
+export async function series(
   way: Way,
   { path, requests, concurrency }: Omit<Requests, "name">,
 ): Promise<Series> {

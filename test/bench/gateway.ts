@@ -91,7 +91,8 @@ interface Paths extends Watched {
   readonly list: string;
 }
 
-async function seed({ admin }: BenchFixture): Promise<Paths> {
+/** Creates what the requests ask for. */
+export async function seed({ admin }: BenchFixture): Promise<Paths> {
   const configMaps = `/api/v1/namespaces/${home}/configmaps`;
   const configMap = (name: string, bytes: number, labels: object) =>
     admin.send(post(configMaps, { metadata: { name, labels }, data: { text: "x".repeat(bytes) } }));

@@ -11,6 +11,7 @@ import { clientStart } from "./client-start.ts";
 import { copiesMemory } from "./copies-memory.ts";
 import { direct } from "./direct.ts";
 import { fanOut } from "./fan-out.ts";
+import { fronts } from "./fronts.ts";
 import { gateway } from "./gateway.ts";
 import { keys } from "./keys.ts";
 import { mint } from "./mint.ts";
@@ -41,6 +42,7 @@ const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   reviews,
   sizes: bigObjects,
   gateway,
+  fronts,
   direct,
   clusters,
   replicators: replication,

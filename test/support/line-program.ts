@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 
 /** A program that answers each line of JSON on its standard input with a line of JSON. */
 export interface LineProgram {
+  readonly pid: number;
   /** The answer to each question, in their order. */
   ask(questions: readonly unknown[]): Promise<readonly unknown[]>;
   stop(): void;
@@ -26,6 +27,7 @@ export function startLineProgram(
     return Promise.race([lines(questions.length), death]);
   };
   return {
+    pid: child.pid ?? 0,
     ask(questions) {
       const answers = last.then(() => exchange(questions));
       last = answers.catch(() => {});
