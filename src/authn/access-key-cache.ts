@@ -73,6 +73,9 @@ export interface AccessKeyCache {
 
 const refIndex = "connector-data";
 
+/** Resolved keys that are remembered, of some kilobytes each, as those that the store decodes. */
+const mostResolved = 1_000;
+
 /** Empty status of all cache entries, to save memory: the cache does not use it. */
 const noStatus: Readonly<Record<string, unknown>> = {};
 const noConditions = [] as const;
@@ -85,7 +88,11 @@ interface AccessKeyCacheDeps extends InformerDeps {
 
 /** Creates the access key cache; watches start with `run`. */
 export function createAccessKeyCache(deps: AccessKeyCacheDeps, config: KeyConfig): AccessKeyCache {
-  const { onChange = () => {} } = deps;
+  const resolved = new Map<string, ResolvedKey>();
+  const onChange = (): void => {
+    resolved.clear();
+    deps.onChange?.();
+  };
   const counts = new RequesterCounts();
   const keys = keyInformer(deps, counts, onChange);
   const namespaces = namespaceInformer(deps, onChange);
@@ -96,6 +103,15 @@ export function createAccessKeyCache(deps: AccessKeyCacheDeps, config: KeyConfig
   const byIndex = (index: string): readonly ObservedAccessKey[] =>
     keys.store.by(keyIndexes.keyIndex, index);
   const resolver = createKeyResolver({ keys: keys.store, policies: policies.stores, config });
+  /** Each key is resolved once until anything changes that it is resolved from. */
+  const byId = (uid: string): ResolvedKey | undefined => {
+    const known = resolved.get(uid);
+    if (known !== undefined) return known;
+    const found = resolver.byId(uid);
+    if (resolved.size >= mostResolved) resolved.clear();
+    if (found !== undefined) resolved.set(uid, found);
+    return found;
+  };
 
   return {
     run: async (signal) => void (await Promise.all(all.map((informer) => informer.run(signal)))),
@@ -108,9 +124,9 @@ export function createAccessKeyCache(deps: AccessKeyCacheDeps, config: KeyConfig
       const plain = presentedKey(presented);
       if (plain === undefined) return "malformed";
       const owner = rankedCandidates(byIndex(plain.index)).find((key) => plain.matches(key));
-      return owner === undefined ? "unknown" : resolver.resolve(owner);
+      return (owner && byId(owner.metadata.uid)) ?? "unknown";
     },
-    byId: (uid) => resolver.byId(uid),
+    byId,
     ofIndex: byIndex,
     withIndexOf: (presented) => rankedCandidates(byIndex(presentedKey(presented)?.index ?? "")),
     countOf: (requester) => counts.of(requester),

@@ -17,7 +17,7 @@ import type { ScopeRoles } from "../domain/scope/scope-roles.ts";
 import type { RequestLocation, ScopedRequest } from "../domain/scope/scoped-request.ts";
 import { type Discovery, groupUnavailable } from "../kube/client/discovery.ts";
 import { isKubeError, type KubeError } from "../kube/client/kube-error.ts";
-import type { Clock } from "../runtime/clock.ts";
+import type { Clock, Leaving } from "../runtime/clock.ts";
 import type { AccessKeyCache } from "./access-key-cache.ts";
 import type { RequestLocations } from "./request-locations.ts";
 
@@ -48,7 +48,7 @@ export interface ScopedRequestDeps {
   /** Whether the key has a scope: without one, no API discovery is required. */
   readonly isScoped: boolean;
   /** Ends the wait for discovery. */
-  readonly left?: AbortSignal | undefined;
+  readonly left?: Leaving | undefined;
 }
 
 /**
@@ -72,7 +72,7 @@ export function scopedRequest(
   };
   const known = discovery.known(group, resource) ?? authorizationOnlyScope(group, resource);
   if (known !== undefined || !needsResource) return within(known);
-  return discovery.find(group, resource, left).then(within);
+  return discovery.find(group, resource, left?.signal).then(within);
 }
 
 /** The decision about a request with a key; `resolved` is the key, unless it was deleted. */
@@ -84,7 +84,7 @@ export interface AuthorizeKeyDeps {
   readonly discovery: ResourceLookup;
   readonly clock: Clock;
   /** Aborts when the caller leaves. */
-  readonly left?: AbortSignal | undefined;
+  readonly left?: Leaving | undefined;
 }
 
 /**

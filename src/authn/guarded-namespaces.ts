@@ -16,7 +16,7 @@ import type { InformerDeps } from "../kube/informer/informer-options.ts";
 import { Informer } from "../kube/informer/informer.ts";
 import type { ListWatch } from "../kube/informer/list-watch.ts";
 import type { Change } from "../kube/informer/store.ts";
-import { aborted, sleep } from "../runtime/clock.ts";
+import { aborted, type Leaving, sleep } from "../runtime/clock.ts";
 import { saidOnce } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import type { ProcessPart } from "../runtime/run-process.ts";
@@ -105,8 +105,8 @@ export class GuardedNamespaces implements RequestLocations {
    * known whether labels count, for at most 5 s after the first request. Rejects with the reason of
    * `left` as soon as it aborts.
    */
-  async decided(scopes: readonly ScopeLimit[], left?: AbortSignal): Promise<void> {
-    if (scopes.some(dependsOnLabels)) await this.#start().wait(left);
+  async decided(scopes: readonly ScopeLimit[], left?: Leaving): Promise<void> {
+    if (scopes.some(dependsOnLabels)) await this.#start().wait(left?.signal);
   }
 
   locationOf(namespace: string): RequestLocation {

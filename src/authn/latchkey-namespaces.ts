@@ -127,7 +127,10 @@ export function withLatchkeyNamespaces(
     }),
     async decided(scopes, left) {
       const isLimited = scopes.some((limit) => limit !== "none");
-      await Promise.all([locations.decided(scopes, left), isLimited && latchkey.known(left)]);
+      await Promise.all([
+        locations.decided(scopes, left),
+        isLimited && latchkey.known(left?.signal),
+      ]);
     },
     denialOf(reason, scopes) {
       const denial = locations.denialOf(reason, scopes);

@@ -1,5 +1,6 @@
 import type { ScopeLimit } from "../api/scope.ts";
 import type { RequestLocation } from "../domain/scope/scoped-request.ts";
+import type { Leaving } from "../runtime/clock.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 
 /** Where requests to a cluster that is not the central one are. */
@@ -10,7 +11,7 @@ export interface RequestLocations {
    * Waits for what the scopes need to know about the namespaces. Rejects with the reason of `left`
    * as soon as it aborts.
    */
-  decided(scopes: readonly ScopeLimit[], left?: AbortSignal): Promise<void>;
+  decided(scopes: readonly ScopeLimit[], left?: Leaving): Promise<void>;
   /** The reason of a denial by these scopes, with what is not known about the namespaces. */
   denialOf(reason: string, scopes: readonly ScopeLimit[]): string;
   /** Whether labels of namespaces count; undefined if none was needed. */

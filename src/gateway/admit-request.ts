@@ -16,6 +16,7 @@ import {
   unservedText,
   type Upstream,
 } from "../domain/gateway/request-target.ts";
+import type { Leaving } from "../runtime/clock.ts";
 import type { Sharer } from "../runtime/fair-shares.ts";
 import { type Authenticator, type Credential, type Decision, refusalOf } from "./credential.ts";
 import type { FindUpstream, GatewayUpstream } from "./upstreams.ts";
@@ -102,7 +103,7 @@ export async function identifyRequest(
 export async function authorizeRequest(
   identified: IdentifiedRequest,
   { findUpstream }: GatewayFront,
-  left: AbortSignal,
+  left: Leaving,
 ): Promise<AdmittedRequest | Refusal> {
   const server = findUpstream(identified.upstream);
   const refused = identified.mayEndKey
@@ -125,7 +126,7 @@ interface AskedAccess extends Pick<
 /** Why a request is not forwarded; rejects with the reason of `left` once nobody waits for it. */
 export async function accessRefusal(
   { credential, request, required, upstream, server }: AskedAccess,
-  left: AbortSignal,
+  left: Leaving,
 ): Promise<Refusal | undefined> {
   for (const access of required) {
     const decision = await credential.authorize(access, { upstream, server }, left);

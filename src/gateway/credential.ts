@@ -6,6 +6,7 @@ import type { KeyVerdict } from "../domain/access-key/key-authorization.ts";
 import type { LimitOptions } from "../domain/gateway/in-flight-limits.ts";
 import type { KeyEnd } from "../domain/gateway/key-end.ts";
 import { internalError, type Refusal, refusal, unauthorized } from "../domain/gateway/refusal.ts";
+import type { Leaving } from "../runtime/clock.ts";
 import type { Destination } from "./upstreams.ts";
 
 /** The decision about a request: RBAC decides about what is not denied. */
@@ -31,11 +32,7 @@ export interface Credential {
    * Authorizes a request; a resource that discovery does not know waits for one refresh. Rejects
    * with the reason of `left` if the client leaves meanwhile.
    */
-  authorize(
-    request: ReviewedRequest,
-    destination: Destination,
-    left?: AbortSignal,
-  ): Promise<Decision>;
+  authorize(request: ReviewedRequest, destination: Destination, left?: Leaving): Promise<Decision>;
   /** The same by what is known at this moment. */
   authorizeNow(request: ReviewedRequest, destination: Destination): Decision;
   /** Whether it is still accepted, as the same user. */

@@ -7,7 +7,7 @@ import { upstreamTarget } from "../domain/gateway/request-target.ts";
 import { responseHeaders } from "../domain/gateway/response-headers.ts";
 import type { ForwardFailure, Sending } from "../kube/forward/forwarder.ts";
 import { requestUpgrade, type UpgradeHandler } from "../kube/forward/request-upgrade.ts";
-import type { UpgradeExchange } from "../runtime/exchange.ts";
+import { type UpgradeExchange, withLowerNames } from "../runtime/exchange.ts";
 import type { AdmittedRequest } from "./admit-request.ts";
 import { type Decision, refusalOf } from "./credential.ts";
 import { type ForwardDeps, ForwardState, redirected, refusalOfFailure } from "./forward-state.ts";
@@ -116,7 +116,10 @@ export class ForwardedUpgrade implements UpgradeHandler {
 
   #headersOf({ rawHeaders }: IncomingMessage): readonly string[] | undefined {
     const { target, request } = this.#admitted;
-    return responseHeaders(rawHeaders, { prefix: target.prefix, isProxied: isProxied(request) });
+    return responseHeaders(withLowerNames(rawHeaders), {
+      prefix: target.prefix,
+      isProxied: isProxied(request),
+    });
   }
 
   /** The upgrade is over when the client's connection is. */

@@ -21,6 +21,7 @@ import {
 import type { KeyEnd } from "../domain/gateway/key-end.ts";
 import { unauthorized } from "../domain/gateway/refusal.ts";
 import { spaceProblem } from "../domain/gateway/space-problem.ts";
+import type { Leaving } from "../runtime/clock.ts";
 import { type Authenticator, type Credential, type Decision, notReady } from "./credential.ts";
 import { authorizeDeps, type Destination, locationsAt } from "./upstreams.ts";
 
@@ -41,7 +42,7 @@ export function keyAuthenticator(deps: KeyAuthenticatorDeps): Authenticator {
       if (identification.kind === "refused")
         await deps.unknownKeyRetries.wait(peerAddress, deps.clock);
       if (identification.kind !== "authenticated") return unauthorized;
-      return keyCredential(identification, deps);
+      return new KeyCredential(identification, deps);
     },
   };
 }
@@ -51,46 +52,67 @@ interface Presented {
   readonly resolved: ResolvedKey;
 }
 
-function keyCredential({ user, resolved }: Presented, deps: KeyAuthenticatorDeps): Credential {
-  const { accessKeys, clock } = deps;
-  const { name, uid: id } = resolved.key.metadata;
-  const current = (): ResolvedKey | undefined => accessKeys.byId(id);
-  const isSame = (): boolean => isSameCredential({ user, resolved }, current());
-  return {
-    kind: "credential",
-    id,
-    user,
-    isScoped: isScoped(resolved),
-    noun: "an access key",
-    ownKey: {
-      name,
-      uid: id,
-      end: (by) => deps.endKey(resolved.key.metadata, by),
-    },
-    sharedAs: personOf(resolved, user.username),
-    async authorize(request, destination, left) {
-      const locations = locationsAt(destination);
-      await locations?.decided(effectiveScopes(resolved), left);
-      const authorizing = { ...authorizeDeps(deps, destination.server, locations), left };
-      return within(await authorizeKey(id, request, authorizing), request, { deps, destination });
-    },
-    authorizeNow(request, destination) {
-      if (!isSame())
-        return { kind: "denied", reason: "the key was replaced, or acts as another user" };
-      const authorizing = authorizeDeps(deps, destination.server, locationsAt(destination));
-      return within(authorizeNow(id, request, authorizing), request, { deps, destination });
-    },
-    isValid() {
-      const now = current();
-      const isAccepted =
-        now !== undefined && authenticate(now, clock.now()).kind === "authenticated";
-      return isAccepted && isSame();
-    },
-    endsAt() {
-      const now = current();
-      return now === undefined ? Infinity : keyEndsAt(now);
-    },
-  };
+class KeyCredential implements Credential {
+  readonly kind = "credential";
+  readonly noun = "an access key";
+  readonly id: string;
+  readonly user: UserInfo;
+  readonly sharedAs: string;
+  readonly isScoped: boolean;
+  readonly ownKey: NonNullable<Credential["ownKey"]>;
+  readonly #resolved: ResolvedKey;
+  readonly #deps: KeyAuthenticatorDeps;
+
+  constructor({ user, resolved }: Presented, deps: KeyAuthenticatorDeps) {
+    const { metadata } = resolved.key;
+    [this.id, this.user, this.#resolved, this.#deps] = [metadata.uid, user, resolved, deps];
+    this.sharedAs = personOf(resolved, user.username);
+    this.isScoped = isScoped(resolved);
+    const { name, uid } = metadata;
+    this.ownKey = { name, uid, end: (by) => deps.endKey(metadata, by) };
+  }
+
+  async authorize(
+    request: ReviewedRequest,
+    destination: Destination,
+    left?: Leaving,
+  ): Promise<Decision> {
+    const deps = this.#deps;
+    const locations = locationsAt(destination);
+    await locations?.decided(effectiveScopes(this.#resolved), left);
+    const authorizing = { ...authorizeDeps(deps, destination.server, locations), left };
+    const decision = await authorizeKey(this.id, request, authorizing);
+    return within(decision, request, { deps, destination });
+  }
+
+  authorizeNow(request: ReviewedRequest, destination: Destination): Decision {
+    if (!isSameCredential(this.#presented, this.#current))
+      return { kind: "denied", reason: "the key was replaced, or acts as another user" };
+    const deps = this.#deps;
+    const authorizing = authorizeDeps(deps, destination.server, locationsAt(destination));
+    const decision = authorizeNow(this.id, request, authorizing);
+    return within(decision, request, { deps, destination });
+  }
+
+  isValid(): boolean {
+    const now = this.#current;
+    const isAccepted =
+      now !== undefined && authenticate(now, this.#deps.clock.now()).kind === "authenticated";
+    return isAccepted && isSameCredential(this.#presented, now);
+  }
+
+  endsAt(): number {
+    const now = this.#current;
+    return now === undefined ? Infinity : keyEndsAt(now);
+  }
+
+  get #current(): ResolvedKey | undefined {
+    return this.#deps.accessKeys.byId(this.id);
+  }
+
+  get #presented(): Presented {
+    return { user: this.user, resolved: this.#resolved };
+  }
 }
 
 /** Whether the object has the key that was presented, and acts as the user that was sent. */

@@ -8,6 +8,7 @@ import {
   roomFor,
 } from "../domain/gateway/in-flight-limits.ts";
 import { gatewayStops, internalError, type Refusal } from "../domain/gateway/refusal.ts";
+import type { Leaving } from "../runtime/clock.ts";
 import type { Exchange } from "../runtime/exchange.ts";
 import type { Sharer } from "../runtime/fair-shares.ts";
 import type { LogFields, Logger } from "../runtime/log.ts";
@@ -97,14 +98,13 @@ export function enterRequest(
 }
 
 /** A request of a valid credential, to its end. */
-class RequestInProgress implements InFlightRequest {
+class RequestInProgress implements InFlightRequest, Leaving {
   readonly kind: InFlightKind;
   readonly #identified: IdentifiedRequest;
   readonly #writer: ResponseWriter;
   readonly #context: GatewayContext;
   readonly #leave: () => void;
-  /** Aborts when it is over before it was admitted: then nothing waits for it any more. */
-  readonly #left = new AbortController();
+  #left: AbortController | undefined;
   #state: RequestState = { kind: "deciding" };
 
   constructor(
@@ -128,11 +128,18 @@ class RequestInProgress implements InFlightRequest {
     return this.#state.kind === "over";
   }
 
+  /** Aborts when it is over before it was admitted; few requests wait for anything. */
+  get signal(): AbortSignal {
+    this.#left ??= new AbortController();
+    if (this.#isOver) this.#left.abort(requestIsOver);
+    return this.#left.signal;
+  }
+
   /** Decides about it, and forwards it or answers it; `began` is when its head was read. */
   async start(began: number): Promise<void> {
     const { clock, metrics, log } = this.#context;
     try {
-      const admitted = await authorizeRequest(this.#identified, this.#context, this.#left.signal);
+      const admitted = await authorizeRequest(this.#identified, this.#context, this);
       if (this.#isOver) return;
       if (admitted.kind === "refusal") return this.refuse(admitted);
       const forwarded = this.#forward(admitted);
@@ -198,7 +205,7 @@ class RequestInProgress implements InFlightRequest {
     if (kind === "over") return;
     this.#state = over;
     this.#leave();
-    if (kind === "deciding") this.#left.abort(requestIsOver);
+    if (kind === "deciding") this.#left?.abort(requestIsOver);
   }
 }
 

@@ -111,7 +111,10 @@ export class SelfReview extends WholeExchange {
     try {
       const only = authorizationOnlyScope(group, resource);
       const { discovery } = this.admitted.server;
-      return sentRequest(request, only ?? (await discovery.find(group, resource, this.left)));
+      return sentRequest(
+        request,
+        only ?? (await discovery.find(group, resource, this.left.signal)),
+      );
     } catch (error) {
       if (!isKubeError(error)) throw error;
       return notReady("API discovery failed; retry");

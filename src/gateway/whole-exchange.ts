@@ -1,6 +1,6 @@
 import { displaced } from "../domain/gateway/in-flight-limits.ts";
 import { forwardedHeaders } from "../domain/gateway/forwarded-headers.ts";
-import { fieldsOf, valuesOfField } from "../domain/gateway/raw-headers.ts";
+import { fieldsNamed, valuesOfField } from "../domain/gateway/raw-headers.ts";
 import { gatewayStops, type Refusal, refusal } from "../domain/gateway/refusal.ts";
 import { responseHeaders } from "../domain/gateway/response-headers.ts";
 import type { ForwardedRequest, Forwarding } from "../kube/forward/forwarder.ts";
@@ -50,10 +50,11 @@ export abstract class WholeExchange {
   protected readonly exchange: Exchange;
   protected readonly admitted: AdmittedRequest;
   protected readonly deps: ForwardDeps;
+  /** Aborts when the request is over, whatever is still waited for. */
+  protected readonly left = new AbortController();
   protected readonly body: OwnBodyReader;
   /** Whether the API server may have done what the client asks. */
   protected mayBeDone = false;
-  readonly #left = new AbortController();
   readonly #state: ForwardState;
   #forwarding: Forwarding | undefined;
 
@@ -64,7 +65,7 @@ export abstract class WholeExchange {
       refuse: (refused) => sendRefusal(exchange, refused),
       abort: () => exchange.abort(),
       release: () => {
-        this.#left.abort(requestIsOver);
+        this.left.abort(requestIsOver);
         this.#forwarding?.abort();
         this.body.end();
       },
@@ -78,11 +79,6 @@ export abstract class WholeExchange {
 
   protected get isOver(): boolean {
     return this.#state.isOver;
-  }
-
-  /** Aborts when the request is over, whatever is still waited for. */
-  protected get left(): AbortSignal {
-    return this.#left.signal;
   }
 
   /** Reads the request and answers it. */
@@ -125,9 +121,8 @@ export abstract class WholeExchange {
   }: WholeRequest): Promise<WholeAnswer> {
     const { sharer } = this.admitted;
     const sent = forwardedHeaders(this.exchange.head, { ...this.admitted, user });
-    const headers = fieldsOf(sent)
-      .filter(([name]) => !["accept", "accept-encoding", "content-type"].includes(name))
-      .flat();
+    const own = ["accept", "accept-encoding", "content-type"];
+    const headers = fieldsNamed(sent, (name) => !own.includes(name));
     const type = contentType ?? valuesOfField(sent, "content-type")[0] ?? "application/json";
     return this.#exchangeWhole({
       method,
@@ -171,9 +166,9 @@ export abstract class WholeExchange {
   #answer({ status, rawHeaders, body }: WholeAnswer): void {
     if (this.#state.isOver) return;
     const headers = responseHeaders(rawHeaders, { ...this.admitted.target, isProxied: false });
-    const others = fieldsOf(headers ?? []).filter(([name]) => name !== "content-length");
+    const others = fieldsNamed(headers ?? [], (name) => name !== "content-length");
     this.#state.status = status;
-    this.exchange.respond(status, [...others.flat(), "content-length", String(body.length)]);
+    this.exchange.respond(status, [...others, "content-length", String(body.length)]);
     this.#state.isEnded = true;
     this.exchange.write(body);
     this.exchange.end();

@@ -7,7 +7,7 @@ import {
 } from "../domain/gateway/connected-policy.ts";
 import type { Client } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
-import type { PassiveClock } from "../runtime/clock.ts";
+import type { Leaving, PassiveClock } from "../runtime/clock.ts";
 import { SharedWait } from "../runtime/shared-wait.ts";
 import { readPolicy } from "./guarding-policies.ts";
 
@@ -42,12 +42,12 @@ export class PolicyGuard {
    * Why what needs the policy is not allowed there now; undefined if it is. Rejects with the reason
    * of `left` as soon as it aborts: nothing refers to a caller that has left.
    */
-  problem(left?: AbortSignal): Promise<PolicyProblem | undefined> {
+  problem(left?: Leaving): Promise<PolicyProblem | undefined> {
     if (this.#asked === undefined || this.#deps.clock.monotonic() >= this.#countsUntil) {
       this.#countsUntil = Infinity;
       this.#asked = new SharedWait(this.#askAgain());
     }
-    return this.#asked.wait(left);
+    return this.#asked.wait(left?.signal);
   }
 
   async #askAgain(): Promise<PolicyProblem | undefined> {

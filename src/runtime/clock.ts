@@ -36,6 +36,11 @@ export const systemClock: Clock = {
   },
 };
 
+/** What a wait ends with: an AbortController, or what makes its signal when it is first read. */
+export interface Leaving {
+  readonly signal: AbortSignal;
+}
+
 /** Options of {@link sleep}; `signal` ends it early. */
 interface SleepOptions {
   readonly clock: Timers;

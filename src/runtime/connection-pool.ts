@@ -46,7 +46,7 @@ export interface Connection {
 }
 
 /** A request under way on a connection. */
-interface OpenRequest {
+export interface OpenRequest {
   /** The user whose credential was accepted for this request; before, the client's address. */
   readonly owner: string;
   /** Records that a credential of this user was accepted. */

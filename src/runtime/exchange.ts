@@ -1,9 +1,15 @@
 import type { Duplex, Readable } from "node:stream";
 
-/** The head of a request as the server read it; header names and values in turn. */
+/** Header names and values in turn, with names in lower case. */
+export function withLowerNames(rawHeaders: readonly string[]): readonly string[] {
+  return rawHeaders.map((text, at) => (at % 2 === 0 ? text.toLowerCase() : text));
+}
+
+/** The head of a request as the server read it. */
 export interface ExchangeHead {
   readonly method: string;
   readonly target: string;
+  /** Header names, in lower case, and values in turn. */
   readonly rawHeaders: readonly string[];
   readonly httpVersion: "1.0" | "1.1" | "2";
   /** `:authority` of HTTP/2; undefined for HTTP/1.1. */

@@ -43,6 +43,10 @@ export class FairShares {
   readonly #turns = new Set<UserShare>();
   #used = 0;
   #waiting = 0;
+  readonly #shared: Shared = {
+    enter: (work) => this.#enter(work),
+    end: (work, place, state) => this.#end(work, place, state),
+  };
 
   constructor(limits: ShareLimits) {
     this.#limits = limits;
@@ -59,35 +63,12 @@ export class FairShares {
   }
 
   /** Asks for so many units. */
-  ask({ user, key }: Sharer, units: number): Share {
-    const work = new Work(units);
-    const end = (): void => {
-      const { state } = work;
-      work.state = "over";
-      work.stopWaiting();
-      if (work.place !== undefined) this.#end(work, work.place, state);
-    };
-    return {
-      get isWaiting() {
-        return work.state === "waiting";
-      },
-      enter: (start) => {
-        work.start = start;
-        this.#enter(work, { user, key });
-      },
-      giveUpAfter(ms, clock, onLate) {
-        if (work.state !== "waiting") return;
-        work.stopWaiting = clock.wakeAfter(ms, () => {
-          end();
-          onLate();
-        });
-      },
-      end,
-    };
+  ask(sharer: Sharer, units: number): Share {
+    return new Work(sharer, units, this.#shared);
   }
 
-  #enter(work: Work, { user, key }: Sharer): void {
-    if (work.state !== "new") return;
+  #enter(work: Work): void {
+    const { user, key } = work.sharer;
     const share = this.#users.get(user) ?? new UserShare(user);
     this.#users.set(user, share);
     work.place = { user: share, key };
@@ -168,15 +149,47 @@ interface Place {
 
 const nothing = (): void => {};
 
-class Work {
+/** What is shared, for a piece of work. */
+interface Shared {
+  readonly enter: (work: Work) => void;
+  readonly end: (work: Work, place: Place, state: Work["state"]) => void;
+}
+
+class Work implements Share {
+  readonly sharer: Sharer;
   readonly units: number;
+  readonly #shared: Shared;
   state: "new" | "waiting" | "begun" | "over" = "new";
   place: Place | undefined;
   start: () => void = nothing;
   stopWaiting: Cancel = nothing;
 
-  constructor(units: number) {
-    this.units = units;
+  constructor(sharer: Sharer, units: number, shared: Shared) {
+    [this.sharer, this.units, this.#shared] = [sharer, units, shared];
+  }
+
+  get isWaiting(): boolean {
+    return this.state === "waiting";
+  }
+
+  enter(start: () => void): void {
+    this.start = start;
+    if (this.state === "new") this.#shared.enter(this);
+  }
+
+  giveUpAfter(ms: number, clock: Timers, onLate: () => void): void {
+    if (!this.isWaiting) return;
+    this.stopWaiting = clock.wakeAfter(ms, () => {
+      this.end();
+      onLate();
+    });
+  }
+
+  end(): void {
+    const { state, place } = this;
+    this.state = "over";
+    this.stopWaiting();
+    if (place !== undefined) this.#shared.end(this, place, state);
   }
 }
 

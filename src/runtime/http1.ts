@@ -9,8 +9,8 @@ import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { SecureContextOptions } from "node:tls";
-import type { Connection, ConnectionPool } from "./connection-pool.ts";
-import type { Exchange, ExchangeHead } from "./exchange.ts";
+import type { Connection, ConnectionPool, OpenRequest } from "./connection-pool.ts";
+import { type Exchange, type ExchangeHead, withLowerNames } from "./exchange.ts";
 import { addressOf, idOf } from "./peer.ts";
 import { hasBody } from "./read-body.ts";
 import type { ServerLimits, ServerOptions, ServerTls } from "./server-options.ts";
@@ -38,7 +38,7 @@ export function http1Server(options: ServerOptions, serving: Http1Serving): Serv
       pipelines.take({ socket: incoming.socket, outgoing }, () => {
         const connection = connectionOf(incoming.socket);
         onExchange?.(
-          http1Exchange(incoming, outgoing, { ...serving, connection, expectsContinue }),
+          new Http1Exchange(incoming, outgoing, { ...serving, connection, expectsContinue }),
         );
       });
   const { isClosing } = serving;
@@ -56,7 +56,8 @@ export function http1Server(options: ServerOptions, serving: Http1Serving): Serv
     keepAlive: true,
     keepAliveInitialDelay: keepAliveProbeMs,
     noDelay: true,
-    shouldUpgradeCallback: (incoming: IncomingMessage) => isUpgrade(incoming.rawHeaders),
+    shouldUpgradeCallback: (incoming: IncomingMessage) =>
+      isUpgrade(withLowerNames(incoming.rawHeaders)),
   };
   const server =
     tls === undefined
@@ -156,7 +157,7 @@ function http1Head(incoming: IncomingMessage, isUpgrade: boolean): ExchangeHead 
   return {
     method: incoming.method ?? "",
     target: incoming.url ?? "",
-    rawHeaders: incoming.rawHeaders,
+    rawHeaders: withLowerNames(incoming.rawHeaders),
     httpVersion: incoming.httpVersion === "1.1" ? "1.1" : "1.0",
     isUpgrade,
     peerAddress: addressOf(incoming.socket),
@@ -174,67 +175,89 @@ interface Http1ExchangeOptions {
 }
 
 /** An exchange over HTTP/1.1. */
-function http1Exchange(
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-  { connection, expectsContinue, isClosing, unread }: Http1ExchangeOptions,
-): Exchange {
-  const request = connection.began();
-  outgoing.once("close", () => request.closed());
-  let isOver = false;
-  let isLastRequest = false;
-  let hasBegun = false;
-  outgoing.sendDate = false;
-  // Without a listener, an error would end the process.
-  outgoing.on("error", () => {});
-  return {
-    head: http1Head(incoming, false),
-    body: incoming,
-    isBodyCut: () => !incoming.complete,
-    get hasResponded() {
-      return outgoing.headersSent;
-    },
-    accepted: (user) => request.accepted(user),
-    acceptBody() {
-      if (expectsContinue) outgoing.writeContinue();
-    },
-    closeAfterResponse() {
-      isLastRequest = true;
-    },
-    respond(status, headers) {
-      // A body that is not read must not be taken for the next request.
-      const isLast = isLastRequest || isClosing() || (!incoming.complete && hasBody(incoming));
-      outgoing.writeHead(status, [...headers, ...(isLast ? ["connection", "close"] : [])]);
-      // Node keeps the head for the first part of a body, which a watch may not have for hours.
-      queueMicrotask(() => {
-        if (!hasBegun) outgoing.flushHeaders();
-      });
-    },
-    write(chunk) {
-      hasBegun = true;
-      // Node would send the head in the encoding of a text.
-      return outgoing.write(typeof chunk === "string" ? Buffer.from(chunk) : chunk);
-    },
-    end() {
-      hasBegun = true;
-      outgoing.end();
-      request.answered();
-      if (outgoing.closed) return;
-      const wasRead = unread.add(request.owner, () => outgoing.destroy());
-      outgoing.once("close", wasRead);
-    },
-    abort() {
-      outgoing.destroy();
-    },
-    onDrain(listener) {
-      outgoing.on("drain", listener);
-    },
-    onClose(listener) {
-      if (isOver || outgoing.closed) return listener();
-      outgoing.once("close", () => {
-        isOver = true;
-        listener();
-      });
-    },
-  };
+class Http1Exchange implements Exchange {
+  readonly head: ExchangeHead;
+  readonly body: IncomingMessage;
+  readonly #outgoing: ServerResponse;
+  readonly #options: Http1ExchangeOptions;
+  readonly #request: OpenRequest;
+  #isLastRequest = false;
+  #hasBegun = false;
+  /** Called once the exchange is over. */
+  readonly #closing: (() => void)[] = [];
+
+  constructor(incoming: IncomingMessage, outgoing: ServerResponse, options: Http1ExchangeOptions) {
+    [this.body, this.#outgoing, this.#options] = [incoming, outgoing, options];
+    this.head = http1Head(incoming, false);
+    this.#request = options.connection.began();
+    outgoing.sendDate = false;
+    outgoing.once("close", () => {
+      this.#request.closed();
+      for (const listener of this.#closing.splice(0)) listener();
+    });
+    // Without a listener, an error would end the process.
+    outgoing.on("error", nothing);
+  }
+
+  isBodyCut(): boolean {
+    return !this.body.complete;
+  }
+
+  get hasResponded(): boolean {
+    return this.#outgoing.headersSent;
+  }
+
+  accepted(user: string): void {
+    this.#request.accepted(user);
+  }
+
+  acceptBody(): void {
+    if (this.#options.expectsContinue) this.#outgoing.writeContinue();
+  }
+
+  closeAfterResponse(): void {
+    this.#isLastRequest = true;
+  }
+
+  respond(status: number, headers: readonly string[]): void {
+    const isUnread = !this.body.complete && hasBody(this.body);
+    // A body that is not read must not be taken for the next request.
+    const isLast = this.#isLastRequest || this.#options.isClosing() || isUnread;
+    this.#outgoing.writeHead(status, isLast ? [...headers, "connection", "close"] : [...headers]);
+    // Node keeps the head for the first part of a body, which a watch may not have for hours.
+    queueMicrotask(() => {
+      if (!this.#hasBegun) this.#outgoing.flushHeaders();
+    });
+  }
+
+  write(chunk: Uint8Array | string): boolean {
+    this.#hasBegun = true;
+    // Node would send the head in the encoding of a text.
+    return this.#outgoing.write(typeof chunk === "string" ? Buffer.from(chunk) : chunk);
+  }
+
+  end(): void {
+    this.#hasBegun = true;
+    this.#outgoing.end();
+    this.#request.answered();
+    if (this.#outgoing.closed) return;
+    this.#closing.push(
+      this.#options.unread.add(this.#request.owner, () => this.#outgoing.destroy()),
+    );
+  }
+
+  abort(): void {
+    this.#outgoing.destroy();
+  }
+
+  onDrain(listener: () => void): void {
+    this.#outgoing.on("drain", listener);
+  }
+
+  onClose(listener: () => void): void {
+    if (this.#outgoing.closed) listener();
+    else this.#closing.push(listener);
+  }
 }
+
+const nothing = (): void => {};

@@ -6,7 +6,7 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import { addAbortSignal } from "node:stream";
-import type { ConnectionPool, Connection } from "./connection-pool.ts";
+import type { ConnectionPool, Connection, OpenRequest } from "./connection-pool.ts";
 import type { Exchange, ExchangeHead } from "./exchange.ts";
 import { addressOf, idOf } from "./peer.ts";
 import { lingerMs, type ServerOptions } from "./server-options.ts";
@@ -62,7 +62,9 @@ export function http2Server(
       // Node enforces the limit only once the client has acknowledged it.
       if (headBytes(rawHeaders) > limits.headBytes)
         return stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
-      options.onExchange?.(http2Exchange({ stream, rawHeaders, peerAddress, connection, unread }));
+      options.onExchange?.(
+        new Http2Exchange({ stream, rawHeaders, peerAddress, connection, unread }),
+      );
     });
   });
   server.on("sessionError", () => {});
@@ -162,61 +164,83 @@ function http2Head({ stream, rawHeaders, peerAddress }: Http2Request): ExchangeH
 }
 
 /** An exchange over HTTP/2. */
-function http2Exchange(received: Http2Request): Exchange {
-  const { stream, connection, unread } = received;
-  const head = http2Head(received);
-  const request = connection.began();
-  stream.once("close", () => request.closed());
-  const expectsContinue = hasExpect(head.rawHeaders);
-  // Node resets a stream whose body nothing reads as soon as its answer is written, and then the
-  // end of an answer that waits for the flow control of its client is never sent.
-  if (stream.endAfterHeaders) stream.resume();
-  // After a RST_STREAM with NO_ERROR, Node waits until what was written is sent: it never is.
-  stream.once("aborted", () => stream.destroy());
-  return {
-    head,
-    body: stream,
-    isBodyCut: () => stream.aborted,
-    get hasResponded() {
-      return stream.headersSent;
-    },
-    accepted: (user) => request.accepted(user),
-    acceptBody() {
-      if (expectsContinue && !stream.destroyed && !stream.headersSent)
-        stream.additionalHeaders({ ":status": 100 });
-    },
-    closeAfterResponse() {},
-    respond(status, headers) {
-      if (stream.destroyed) return;
-      stream.respond([":status", String(status), ...headers]);
-    },
-    write: (chunk) => stream.destroyed || stream.write(chunk),
-    end() {
-      if (stream.destroyed) return;
-      stream.end();
-      request.answered();
-      stream.once(
-        "close",
-        unread.add(request.owner, () => stream.destroy()),
-      );
-      // Or else the stream stays for as long as the client sends (RFC 9113, section 8.1). Not
-      // before the answer was sent: Node resets no stream that is destroyed after its close, and
-      // then sends empty frames of it without an end.
-      if (!stream.endAfterHeaders && !stream.readableEnded)
-        stream.once("finish", () => stream.close(constants.NGHTTP2_NO_ERROR));
-    },
-    abort() {
-      // close() would end the answer first, so that it looked whole; an abort is RST with CANCEL.
-      addAbortSignal(AbortSignal.abort(), stream);
-    },
-    onDrain(listener) {
-      stream.on("drain", listener);
-    },
-    onClose(listener) {
-      if (stream.closed) return listener();
-      stream.once("close", listener);
-    },
-  };
+class Http2Exchange implements Exchange {
+  readonly head: ExchangeHead;
+  readonly body: ServerHttp2Stream;
+  readonly #request: OpenRequest;
+  readonly #unread: UnreadAnswers;
+  /** Called once the exchange is over. */
+  readonly #closing: (() => void)[] = [];
+
+  constructor(received: Http2Request) {
+    const { stream, connection, unread } = received;
+    [this.body, this.#unread, this.#request] = [stream, unread, connection.began()];
+    this.head = http2Head(received);
+    stream.once("close", () => {
+      this.#request.closed();
+      for (const listener of this.#closing.splice(0)) listener();
+    });
+    // Node resets a stream whose body nothing reads as soon as its answer is written, and then the
+    // end of an answer that waits for the flow control of its client is never sent.
+    if (stream.endAfterHeaders) stream.resume();
+    // After a RST_STREAM with NO_ERROR, Node waits until what was written is sent: it never is.
+    stream.once("aborted", () => stream.destroy());
+  }
+
+  isBodyCut(): boolean {
+    return this.body.aborted;
+  }
+
+  get hasResponded(): boolean {
+    return this.body.headersSent;
+  }
+
+  accepted(user: string): void {
+    this.#request.accepted(user);
+  }
+
+  acceptBody(): void {
+    const { body: stream, head } = this;
+    if (!stream.destroyed && !stream.headersSent && hasExpect(head.rawHeaders))
+      stream.additionalHeaders({ ":status": 100 });
+  }
+
+  closeAfterResponse(): void {}
+
+  respond(status: number, headers: readonly string[]): void {
+    if (!this.body.destroyed) this.body.respond([":status", String(status), ...headers]);
+  }
+
+  write(chunk: Uint8Array | string): boolean {
+    return this.body.destroyed || this.body.write(chunk);
+  }
+
+  end(): void {
+    const stream = this.body;
+    if (stream.destroyed) return;
+    stream.end();
+    this.#request.answered();
+    this.#closing.push(this.#unread.add(this.#request.owner, () => stream.destroy()));
+    // Or else the stream stays for as long as the client sends (RFC 9113, section 8.1). Not before
+    // the answer was sent: Node resets no stream that is destroyed after its close, and then sends
+    // empty frames of it without an end.
+    if (!stream.endAfterHeaders && !stream.readableEnded)
+      stream.once("finish", () => stream.close(constants.NGHTTP2_NO_ERROR));
+  }
+
+  abort(): void {
+    // close() would end the answer first, so that it looked whole; an abort is RST with CANCEL.
+    addAbortSignal(AbortSignal.abort(), this.body);
+  }
+
+  onDrain(listener: () => void): void {
+    this.body.on("drain", listener);
+  }
+
+  onClose(listener: () => void): void {
+    if (this.body.closed) listener();
+    else this.#closing.push(listener);
+  }
 }
 
 function hasExpect(rawHeaders: readonly string[]): boolean {

@@ -42,12 +42,13 @@ export function createLogger({ level, destination }: LoggerOptions): Logger {
     formatters: { level: (label: string) => ({ level: label }) },
   };
   const lines = destination === undefined ? pino(options) : pino(options, destination);
-  return {
-    debug: (fields, message) => lines.debug(scrubFields(fields), message),
-    info: (fields, message) => lines.info(scrubFields(fields), message),
-    warn: (fields, message) => lines.warn(scrubFields(fields), message),
-    error: (fields, message) => lines.error(scrubFields(fields), message),
-  };
+  const at =
+    (name: LogLevel): Logger["info"] =>
+    (fields, message) => {
+      // Most processes do not write lines of level debug, of which there is one for each request.
+      if (lines.isLevelEnabled(name)) lines[name](scrubFields(fields), message);
+    };
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
 const redacted = "[redacted]";

@@ -112,7 +112,7 @@ describe("a request with a key", () => {
 
   it("of a client that leaves waits for discovery no longer", async () => {
     const [leaving, left] = [new AbortController(), new Error("the client left")];
-    const deps = { ...fakeReviewDeps({ view: scoped }), left: leaving.signal };
+    const deps = { ...fakeReviewDeps({ view: scoped }), left: leaving };
     const discovery = unansweredDiscovery();
     const decision = authorizeKey("uid-one", reading("nodes"), { ...deps, discovery });
     leaving.abort(left);

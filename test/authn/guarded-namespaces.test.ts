@@ -168,7 +168,7 @@ describe("a request that needs the labels", () => {
     const { guarded } = guardedCluster([web]);
     closing.push(() => guarded.close());
     const [leaving, left] = [new AbortController(), new Error("the client left")];
-    const waiting = guarded.decided(needing, leaving.signal);
+    const waiting = guarded.decided(needing, leaving);
     leaving.abort(left);
     await expect(waiting).rejects.toBe(left);
   });

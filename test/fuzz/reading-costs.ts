@@ -55,7 +55,7 @@ function unidentified(changes: Partial<RequestHead>): unknown {
   const head = {
     ...({ method: "GET", httpVersion: "1.1", isUpgrade: false, peerAddress: "192.0.2.1" } as const),
     target: "/kubernetes/management/api",
-    rawHeaders: ["Host", "a", "Authorization", "Bearer a"],
+    rawHeaders: ["host", "a", "authorization", "Bearer a"],
   };
   return identifyRequest({ ...head, ...changes }, front, () => {});
 }
@@ -76,7 +76,7 @@ function inTarget(name: string, begin: string, plain: string): TextReader {
 }
 
 function inHeader(name: string, plain: string): TextReader {
-  const read = (text: string) => unidentified({ rawHeaders: ["Host", "a", name, text] });
+  const read = (text: string) => unidentified({ rawHeaders: ["host", "a", name, text] });
   return { name: `the header ${name}`, most: longestHead, plain, read };
 }
 
@@ -155,7 +155,7 @@ export const textReaders: readonly TextReader[] = [
     name: "the name of a header",
     most: longestHead,
     plain: "accept",
-    read: (text) => unidentified({ rawHeaders: ["Host", "a", text, "a"] }),
+    read: (text) => unidentified({ rawHeaders: ["host", "a", text, "a"] }),
   },
   {
     name: "the headers Connection and Upgrade",

@@ -235,7 +235,7 @@ describe("a request that is not allowed any more", () => {
   it("does not look whole as a watch of another format", async () => {
     const setup = await forwarded(watch);
     const { handler } = setup.deps.forwarder.last();
-    handler.onHead(200, ["Content-Type", "application/vnd.kubernetes.protobuf;stream=watch"]);
+    handler.onHead(200, ["content-type", "application/vnd.kubernetes.protobuf;stream=watch"]);
     handler.onData(Buffer.from("a\n"));
     await revoke(setup);
     expect([setup.exchange.isAborted, setup.exchange.text]).toEqual([true, "a\n"]);

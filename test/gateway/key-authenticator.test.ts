@@ -29,7 +29,7 @@ test("a request of a client that leaves waits for discovery no longer", async ()
       name: "b",
     },
     { upstream, server: { ...server, discovery } },
-    leaving.signal,
+    leaving,
   );
   leaving.abort(new Error("the client left"));
   await expect(decision).rejects.toThrow("the client left");

@@ -340,7 +340,7 @@ it("a request of a client that leaves waits for discovery no longer", async () =
       name: "b",
     },
     { upstream: { kind: "cluster", cluster: "east" }, server: { ...server, discovery } },
-    leaving.signal,
+    leaving,
   );
   leaving.abort(new Error("the client left"));
   await expect(decision).rejects.toThrow("the client left");

@@ -74,7 +74,7 @@ test("asks again after an error of its own", async () => {
 test("a request whose client leaves no longer waits, and the others do", async () => {
   const { asked, guard } = guarded({});
   const [leaving, left] = [new AbortController(), new Error("the client left")];
-  const [one, other] = [guard.problem(leaving.signal), guard.problem()];
+  const [one, other] = [guard.problem(leaving), guard.problem()];
   leaving.abort(left);
   await expect(one).rejects.toBe(left);
   expect([await other, asked.length]).toEqual([undefined, 2]);

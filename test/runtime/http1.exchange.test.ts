@@ -42,7 +42,7 @@ describe("an exchange over HTTP/1.1", () => {
       target: "/a?b",
       httpVersion: "1.1",
       isUpgrade: false,
-      rawHeaders: ["Host", "gateway", "X-A", "1", "x-a", "\u00fc"],
+      rawHeaders: ["host", "gateway", "x-a", "1", "x-a", "\u00fc"],
       peerAddress: "127.0.0.1",
     });
   });

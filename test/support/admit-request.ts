@@ -15,5 +15,5 @@ export async function admitRequest(
   const identified = await identifyRequest(head, front, () => {});
   return identified.kind === "refusal"
     ? identified
-    : authorizeRequest(identified, front, new AbortController().signal);
+    : authorizeRequest(identified, front, new AbortController());
 }

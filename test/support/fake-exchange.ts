@@ -1,5 +1,5 @@
 import { PassThrough } from "node:stream";
-import type { Exchange, ExchangeHead } from "../../src/runtime/exchange.ts";
+import { type Exchange, type ExchangeHead, withLowerNames } from "../../src/runtime/exchange.ts";
 import { aliceKey, managementPath } from "./gateway-fixture.ts";
 
 /** A request as a test has it, over HTTP/1.1. */
@@ -26,7 +26,7 @@ export function headOf({
   return {
     method,
     target: managementPath + path,
-    rawHeaders: ["Host", "gateway", ...credential, ...fields],
+    rawHeaders: withLowerNames(["host", "gateway", ...credential, ...fields]),
     httpVersion: "1.1",
     isUpgrade,
     peerAddress: "192.0.2.1",

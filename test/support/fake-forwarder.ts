@@ -4,6 +4,7 @@ import type {
   Forwarder,
   Forwarding,
 } from "../../src/kube/forward/forwarder.ts";
+import { withLowerNames } from "../../src/runtime/exchange.ts";
 
 /** A request that was given to a fake forwarder. */
 export interface FakeForwarding extends Forwarding {
@@ -49,7 +50,7 @@ export function fakeForwarder(): FakeForwarder {
         isWaiting: false,
         resumes: 0,
         answer(status, text = "{}\n", { headers = [], isOpen = false } = {}) {
-          handler.onHead(status, ["Content-Type", "application/json", ...headers]);
+          handler.onHead(status, withLowerNames(["content-type", "application/json", ...headers]));
           if (text !== "") handler.onData(Buffer.from(text));
           if (!isOpen) handler.onEnd();
         },

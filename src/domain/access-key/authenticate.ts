@@ -29,6 +29,8 @@ export function authenticate(resolved: ResolvedKey, now: number): Authentication
   if (metadata.deletionTimestamp !== undefined) return { kind: "refused", reason: "Deleted" };
   const { reason } = keyState(resolved, now);
   if (reason !== "Active") return { kind: "refused", reason };
+  const known = users.get(resolved);
+  if (known !== undefined) return { kind: "authenticated", user: known };
   const identity = identityOf(spec, resolved.config.prefixes);
   if (identity.kind === "invalid") return { kind: "refused", reason: identity.reason };
   const extra = {
@@ -36,11 +38,13 @@ export function authenticate(resolved: ResolvedKey, now: number): Authentication
     [extras.scopeHash]: [scopeHash(effectiveScopes(resolved))],
     [extras.credentialId]: [metadata.uid],
   };
-  return {
-    kind: "authenticated",
-    user: { username: identity.username, groups: identity.groups, extra },
-  };
+  const user = { username: identity.username, groups: identity.groups, extra };
+  users.set(resolved, user);
+  return { kind: "authenticated", user };
 }
+
+/** The users of resolved keys: the hash of all scopes costs more than the rest. */
+const users = new WeakMap<ResolvedKey, UserInfo>();
 
 /** A hash that differs for different scopes. */
 function scopeHash(limits: readonly ScopeLimit[]): string {

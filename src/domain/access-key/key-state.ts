@@ -122,7 +122,10 @@ export function keyState(resolved: ResolvedKey, now: number): KeyState {
   return {
     ready: true,
     reason: "Active",
-    message: `The key is accepted. It ${endOf(lifetime, now)}.${clampOf(resolved, lifetime)}`,
+    // Each request asks for the reason, and only a status for the sentence.
+    get message() {
+      return `The key is accepted. It ${endOf(lifetime, now)}.${clampOf(resolved, lifetime)}`;
+    },
   };
 }
 

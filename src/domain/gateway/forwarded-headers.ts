@@ -1,7 +1,7 @@
 import type { ReviewedRequest } from "../../api/access-review.ts";
 import { extras } from "../../api/names.ts";
 import type { UserInfo } from "../access-key/authenticate.ts";
-import { fieldsOf, type RawHeaders } from "./raw-headers.ts";
+import { fieldsNamed, hasName, type RawHeaders } from "./raw-headers.ts";
 import type { RequestHead } from "./request-head.ts";
 
 /** Fields of a client that kube-apiserver gets, in lower case. */
@@ -39,7 +39,7 @@ interface AddedHeaders {
 
 /** Whether a client sent a header of impersonation, whatever its spelling. */
 export function asksForImpersonation(rawHeaders: RawHeaders): boolean {
-  return fieldsOf(rawHeaders).some(([name]) => /^impersonate(?:-|_|$)/.test(name));
+  return hasName(rawHeaders, (name) => /^impersonate(?:-|_|$)/.test(name));
 }
 
 /**
@@ -52,13 +52,14 @@ export function forwardedHeaders(
   { user, request, subprotocols }: AddedHeaders,
 ): readonly string[] {
   const isWatch = request.verb === "watch";
-  const sent = fieldsOf(head.rawHeaders).filter(
-    ([name]) =>
+  const sent = fieldsNamed(
+    head.rawHeaders,
+    (name) =>
       (forwarded.has(name) && !(isWatch && name === "accept-encoding")) ||
       (head.isUpgrade && handshake.has(name)),
   );
   return [
-    ...sent.flat(),
+    ...sent,
     ...(head.isUpgrade && subprotocols !== undefined
       ? ["sec-websocket-protocol", subprotocols]
       : []),
@@ -67,7 +68,16 @@ export function forwardedHeaders(
   ];
 }
 
-function impersonation({ username, groups, extra }: UserInfo): readonly string[] {
+/** The headers of each user, which many requests send. */
+const headersOfUsers = new WeakMap<UserInfo, readonly string[]>();
+
+function impersonation(user: UserInfo): readonly string[] {
+  const known = headersOfUsers.get(user) ?? newImpersonation(user);
+  headersOfUsers.set(user, known);
+  return known;
+}
+
+function newImpersonation({ username, groups, extra }: UserInfo): readonly string[] {
   const extraHeaders = Object.values(extras).flatMap((name) =>
     (extra[name] ?? []).flatMap((value) => [
       `impersonate-extra-${encodeURIComponent(name).toLowerCase()}`,

@@ -1,23 +1,31 @@
-/** Header names and values in turn, as they were sent; values are Latin-1 texts of bytes. */
+/**
+ * Header names, in lower case, and values in turn, in the order in which they were sent; values are
+ * Latin-1 texts of bytes.
+ */
 export type RawHeaders = readonly string[];
 
-/** The fields of raw headers, with names in lower case. */
-export function fieldsOf(raw: RawHeaders): readonly (readonly [name: string, value: string])[] {
-  const fields: (readonly [string, string])[] = [];
-  for (let at = 0; at + 1 < raw.length; at += 2)
-    fields.push([(raw[at] ?? "").toLowerCase(), raw[at + 1] ?? ""]);
-  return fields;
-}
-
-/** The values of a field, whose name is in lower case. */
+/** The values of a field. */
 export function valuesOfField(raw: RawHeaders, name: string): readonly string[] {
   const values: string[] = [];
-  for (let at = 0; at + 1 < raw.length; at += 2) {
-    const found = raw[at] ?? "";
-    if (found.length === name.length && found.toLowerCase() === name)
-      values.push(raw[at + 1] ?? "");
-  }
+  for (let at = 0; at + 1 < raw.length; at += 2)
+    if (raw[at] === name) values.push(raw[at + 1] ?? "");
   return values;
+}
+
+/** Whether a field has such a name. */
+export function hasName(raw: RawHeaders, isSuch: (name: string) => boolean): boolean {
+  for (let at = 0; at + 1 < raw.length; at += 2) if (isSuch(raw[at] ?? "")) return true;
+  return false;
+}
+
+/** The fields with such names. */
+export function fieldsNamed(raw: RawHeaders, isSuch: (name: string) => boolean): string[] {
+  const fields: string[] = [];
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const name = raw[at] ?? "";
+    if (isSuch(name)) fields.push(name, raw[at + 1] ?? "");
+  }
+  return fields;
 }
 
 /** The members of a list in a field (RFC 9110, section 5.6.1), in lower case. */

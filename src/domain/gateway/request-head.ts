@@ -1,5 +1,5 @@
 import { type Method, methods } from "./request-info.ts";
-import { fieldsOf, type RawHeaders, tokensOf, valuesOfField } from "./raw-headers.ts";
+import { hasName, type RawHeaders, tokensOf, valuesOfField } from "./raw-headers.ts";
 import { textProblem } from "./request-target.ts";
 
 /** The head of a request to the gateway, as the server read it. */
@@ -77,7 +77,7 @@ function hostProblem({ rawHeaders, authority, httpVersion }: RequestHead): strin
 
 /** An underscore is a dash to some servers, and a blank ends a name for others. */
 function nameProblem({ rawHeaders }: RequestHead): string | undefined {
-  const isOdd = fieldsOf(rawHeaders).some(([name]) => !/^[!#$%&'*+.^`|~a-z0-9-]+$/.test(name));
+  const isOdd = hasName(rawHeaders, (name) => !/^[!#$%&'*+.^`|~a-z0-9-]+$/.test(name));
   return isOdd ? "header names must consist of letters, digits and dashes" : undefined;
 }
 

@@ -1,4 +1,4 @@
-import { fieldsOf, hopByHop, type RawHeaders, tokensOf } from "./raw-headers.ts";
+import { fieldsNamed, hopByHop, type RawHeaders, tokensOf } from "./raw-headers.ts";
 
 /** Fields of an answer that are the gateway's to set, and those that a browser would obey. */
 const dropped: ReadonlySet<string> = new Set(["set-cookie", "set-cookie2", "alt-svc", "refresh"]);
@@ -16,13 +16,16 @@ export function responseHeaders(
   raw: RawHeaders,
   { prefix, isProxied }: ResponseOrigin,
 ): readonly string[] | undefined {
-  const ofConnection = new Set(tokensOf(raw, "connection"));
-  const headers: string[] = [];
-  for (const [name, value] of fieldsOf(raw)) {
-    if (hopByHop.has(name) || ofConnection.has(name) || isDropped(name)) continue;
-    const kept = name === "location" ? locationWithin(value, { prefix, isProxied }) : value;
-    if (kept === undefined) return undefined;
-    headers.push(name, kept);
+  const ofConnection = tokensOf(raw, "connection");
+  const headers = fieldsNamed(
+    raw,
+    (name) => !hopByHop.has(name) && !ofConnection.includes(name) && !isDropped(name),
+  );
+  for (let at = 0; at < headers.length; at += 2) {
+    if (headers[at] !== "location") continue;
+    const location = locationWithin(headers[at + 1] ?? "", { prefix, isProxied });
+    if (location === undefined) return undefined;
+    headers[at + 1] = location;
   }
   return headers;
 }

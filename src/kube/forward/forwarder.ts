@@ -4,6 +4,7 @@ import type { Credentials } from "../credentials/credentials.ts";
 import { CurrentPools } from "../client/current-pools.ts";
 import { ProxyError } from "../client/proxy-tunnel.ts";
 import type { Cancel, Clock } from "../../runtime/clock.ts";
+import { withLowerNames } from "../../runtime/exchange.ts";
 import { FairShares, type Share, type Sharer } from "../../runtime/fair-shares.ts";
 
 /** A request that is forwarded. */
@@ -311,5 +312,5 @@ export function authorizationHeader(authorization: string | undefined): readonly
 
 /** undici gives names and values in turn, as bytes. */
 function textsOf(raw: Dispatcher.DispatchController["rawHeaders"]): readonly string[] {
-  return Array.isArray(raw) ? raw.map((part) => part.toString("latin1")) : [];
+  return Array.isArray(raw) ? withLowerNames(raw.map((part) => part.toString("latin1"))) : [];
 }

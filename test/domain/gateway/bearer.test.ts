@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { SecretText } from "../../../src/api/secret-text.ts";
 import { bearerOf } from "../../../src/domain/gateway/bearer.ts";
+import { withLowerNames } from "../../../src/runtime/exchange.ts";
 
 const encoded = (token: string): string =>
   `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString("base64url")}`;
 const read = (rawHeaders: readonly string[]) => {
-  const { token, subprotocols } = bearerOf(rawHeaders);
+  const { token, subprotocols } = bearerOf(withLowerNames(rawHeaders));
   return { token: token === undefined ? undefined : SecretText.reveal(token), subprotocols };
 };
 

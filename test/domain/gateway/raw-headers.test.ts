@@ -1,21 +1,24 @@
 import { describe, expect, it } from "vitest";
 import {
-  fieldsOf,
+  fieldsNamed,
+  hasName,
   hopByHop,
   tokensOf,
   valuesOfField,
 } from "../../../src/domain/gateway/raw-headers.ts";
+import { withLowerNames } from "../../../src/runtime/exchange.ts";
 
-const raw = ["Host", "a", "CONNECTION", "Keep-Alive, ,\tX-A ", "connection", "UPGRADE", "x", ""];
+const raw = withLowerNames([
+  ...["Host", "a", "CONNECTION", "Keep-Alive, ,\tX-A ", "connection", "UPGRADE", "x", ""],
+]);
 
 describe("raw headers", () => {
-  it("have fields with names in lower case, and values as they are", () => {
-    expect(fieldsOf(raw)).toEqual([
-      ["host", "a"],
-      ["connection", "Keep-Alive, ,\tX-A "],
-      ["connection", "UPGRADE"],
-      ["x", ""],
+  it("have the fields of such names, with values as they are", () => {
+    expect(fieldsNamed(raw, (name) => name !== "host")).toEqual([
+      ...["connection", "Keep-Alive, ,\tX-A ", "connection", "UPGRADE", "x", ""],
     ]);
+    expect(hasName(raw, (name) => name === "x")).toBe(true);
+    expect(hasName(raw, (name) => name === "UPGRADE")).toBe(false);
   });
 
   it("have the values of a name, whatever its spelling", () => {

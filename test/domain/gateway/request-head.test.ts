@@ -5,13 +5,14 @@ import {
   type RequestHead,
   upgradeProtocol,
 } from "../../../src/domain/gateway/request-head.ts";
+import { withLowerNames } from "../../../src/runtime/exchange.ts";
 
 const headOf = (fields: Partial<RequestHead> & { readonly extra?: readonly string[] }) => {
-  const { extra = [], ...others } = fields;
+  const { extra = [], rawHeaders = ["Host", "gateway", ...extra], ...others } = fields;
   return {
     method: "GET",
     target: "/",
-    rawHeaders: ["Host", "gateway", ...extra],
+    rawHeaders: withLowerNames(rawHeaders),
     httpVersion: "1.1",
     isUpgrade: false,
     peerAddress: "192.0.2.1",
@@ -122,7 +123,7 @@ describe("the head of a request", () => {
     [["upgrade", "websocket"], false],
     [[], false],
   ])("with %j asks for an upgrade: %s", (rawHeaders, asks) => {
-    expect(asksForUpgrade(rawHeaders)).toBe(asks);
+    expect(asksForUpgrade(withLowerNames(rawHeaders))).toBe(asks);
   });
 
   it.each([
@@ -131,6 +132,6 @@ describe("the head of a request", () => {
     ["spdy/3.1", "SPDY/3.1"],
     ["h2c", undefined],
   ])("that asks for %j is forwarded as %s", (value, protocol) => {
-    expect(upgradeProtocol(["Connection", "Upgrade", "Upgrade", value])).toBe(protocol);
+    expect(upgradeProtocol(["connection", "Upgrade", "upgrade", value])).toBe(protocol);
   });
 });

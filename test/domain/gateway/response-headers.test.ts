@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { responseHeaders } from "../../../src/domain/gateway/response-headers.ts";
+import { withLowerNames } from "../../../src/runtime/exchange.ts";
 
 describe("the headers of an answer", () => {
   const origin = { prefix: "/kubernetes/management", isProxied: false };
@@ -27,7 +28,7 @@ describe("the headers of an answer", () => {
       ...["Set-Cookie", "a=b", "Access-Control-Allow-Origin", "*", "Alt-Svc", "h3", "Trailer", "x"],
       ...["Warning", '299 - "a"', "Warning", '299 - "b"'],
     ];
-    expect(responseHeaders(sent, origin)).toEqual([
+    expect(responseHeaders(withLowerNames(sent), origin)).toEqual([
       ...["content-type", "application/json", "audit-id", "1"],
       ...["x-kubernetes-pf-flowschema-uid", "u", "warning", '299 - "a"', "warning", '299 - "b"'],
     ]);
@@ -44,7 +45,7 @@ describe("the headers of an answer", () => {
     ["https://elsewhere/api", true, "https://elsewhere/api"],
     ["/login", true, "/kubernetes/management/login"],
   ])("redirect to %s (from a backend: %s) as %s", (location, isProxied, sent) => {
-    const headers = responseHeaders(["Location", location], { ...origin, isProxied });
+    const headers = responseHeaders(["location", location], { ...origin, isProxied });
     expect(headers).toEqual(sent === undefined ? undefined : ["location", sent]);
   });
 });

@@ -189,7 +189,7 @@ describe("an answer", () => {
       );
     const seen = send(setup);
     expect(await seen.ended).toBe("end");
-    expect(seen.heads).toEqual([[200, ["X-A", "1", "x-a", "2", "Transfer-Encoding", "chunked"]]]);
+    expect(seen.heads).toEqual([[200, ["x-a", "1", "x-a", "2", "transfer-encoding", "chunked"]]]);
     expect(seen.text).toBe("{}");
   });
 
