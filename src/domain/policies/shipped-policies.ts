@@ -22,7 +22,7 @@ export const shippedPolicies = {
     "0.1.0": "bae029c57de23ccf8d66bd1d5e2c2e092153613dff289a7b91d7304faeef4d2c",
   },
   "latchkey-object-bounds": {
-    "0.1.0": "31f47f8eb235e6567683e293ff32cea0095b61ac6849386382afb6d981b518f9",
+    "0.1.0": "70ecf9be0f15e28883329c008a42e090a73f9efefacb75d90b02339b06f1f00a",
   },
   "latchkey-outbox": {
     "0.1.0": "4d72d0fb8aef8760bdad08809263a461d9073a0ed9ba42d4869e8ee75cd64ddc",
