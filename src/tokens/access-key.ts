@@ -1,4 +1,4 @@
-import { hash, randomInt, timingSafeEqual } from "node:crypto";
+import { createHash, randomInt, timingSafeEqual } from "node:crypto";
 // On an old Node.js, a named import of crc32 would fail before main can report the version.
 import * as zlib from "node:zlib";
 import { type ObservedAccessKey, parseOwnedAccessKey } from "../api/owned-access-key.ts";
@@ -28,12 +28,14 @@ const boundDigestForm = /^[0-9a-f]{16}\.[0-9a-f]{64}$/;
 
 /** SHA-256 of a plain key, in lower-case hex. */
 export function digestOf(plain: SecretText): string {
-  return hash("sha256", SecretText.reveal(plain));
+  return createHash("sha256").update(SecretText.reveal(plain), "utf8").digest("hex");
 }
 
 /** SHA-256 of a plain key, a newline and the subject that it acts as, in lower-case hex. */
 export function digestBoundTo(plain: SecretText, subject: string): string {
-  return hash("sha256", `${SecretText.reveal(plain)}\n${subject}`);
+  return createHash("sha256")
+    .update(`${SecretText.reveal(plain)}\n${subject}`, "utf8")
+    .digest("hex");
 }
 
 /**
