@@ -1,7 +1,7 @@
 import { answerPace, bodyPace, streamPace } from "../domain/gateway/body-pace.ts";
 import { forwardedHeaders } from "../domain/gateway/forwarded-headers.ts";
 import { displaced, isProxied, isStream } from "../domain/gateway/in-flight-limits.ts";
-import { statusObject } from "../domain/gateway/refusal.ts";
+import { type Refusal, statusObject } from "../domain/gateway/refusal.ts";
 import { upstreamTarget } from "../domain/gateway/request-target.ts";
 import { responseHeaders } from "../domain/gateway/response-headers.ts";
 import type {
@@ -13,17 +13,14 @@ import type {
 import type { Exchange } from "../runtime/exchange.ts";
 import type { AdmittedRequest } from "./admit-request.ts";
 import { type Decision, refusalOf } from "./credential.ts";
-import { type ForwardDeps, ForwardState, redirected, refusalOfFailure } from "./forward-state.ts";
+import { type ForwardDeps, OpenForward, redirected, refusalOfFailure } from "./forward-state.ts";
 import { OwnBodyReader, readsBody } from "./own-body.ts";
 import { ClientPace, pacedBody, bodyTooSlow } from "./request-body.ts";
 import { sendRefusal } from "./send-refusal.ts";
 
 /** Forwards an admitted request and its answer, byte for byte. */
-export class ForwardedExchange implements ForwardHandler {
+export class ForwardedExchange extends OpenForward implements ForwardHandler {
   readonly #exchange: Exchange;
-  readonly #admitted: AdmittedRequest;
-  readonly #deps: ForwardDeps;
-  readonly #state: ForwardState;
   #forwarding: Forwarding | undefined;
   #isJson = false;
   #isBodyLate = false;
@@ -34,34 +31,39 @@ export class ForwardedExchange implements ForwardHandler {
   #isAtLineEnd = false;
 
   constructor(exchange: Exchange, admitted: AdmittedRequest, deps: ForwardDeps) {
-    [this.#exchange, this.#admitted, this.#deps] = [exchange, admitted, deps];
-    this.#state = new ForwardState({
-      refuse: (refused) => sendRefusal(exchange, refused),
-      abort: () => exchange.abort(),
-      release: () => {
-        this.#reading.stop();
-        this.#forwarding?.abort();
-        this.#ownBody?.end();
-      },
-      onEnd: deps.onEnd,
-    });
+    super(admitted, deps);
+    this.#exchange = exchange;
     this.#reading = new ClientPace({
       pace: answerPace,
       clock: deps.clock,
-      onLate: () => this.#state.abort("timeout"),
+      onLate: () => this.abort("timeout"),
     });
     exchange.onDrain(() => {
       this.#reading.stop();
       this.#forwarding?.resume();
     });
-    exchange.onClose(() => this.#state.closed());
+    exchange.onClose(() => this.closed());
+  }
+
+  protected override answer(refused: Refusal): void {
+    sendRefusal(this.#exchange, refused);
+  }
+
+  protected override breakOff(): void {
+    this.#exchange.abort();
+  }
+
+  protected override release(): void {
+    this.#reading.stop();
+    this.#forwarding?.abort();
+    this.#ownBody?.end();
   }
 
   /** Sends the request. */
   async start(): Promise<void> {
     const body = await this.#requestBody();
-    if (body === "refused" || this.#state.isOver) return;
-    const { method, framing, target, request, server, sharer } = this.#admitted;
+    if (body === "refused" || this.isOver) return;
+    const { method, framing, target, request, server, sharer } = this.admitted;
     const isPassed = framing.kind === "body" && !Buffer.isBuffer(body);
     const length =
       isPassed && framing.length !== undefined ? ["content-length", String(framing.length)] : [];
@@ -72,50 +74,48 @@ export class ForwardedExchange implements ForwardHandler {
         sharer,
         target: upstreamTarget(target),
         isProxied: isProxied(request),
-        headers: [...forwardedHeaders(this.#exchange.head, this.#admitted), ...length],
+        headers: [...forwardedHeaders(this.#exchange.head, this.admitted), ...length],
         kind: this.#isStream ? "stream" : "answer",
       },
       this,
     );
   }
 
-  /** Ends the request because its key or scope allows it no more. */
-  cut(decision: Decision): void {
-    const refused = refusalOf(decision, this.#admitted.credential);
-    if (this.#isBetweenLines) {
-      this.#exchange.write(`${JSON.stringify({ type: "ERROR", object: statusObject(refused) })}\n`);
-      this.end();
-    } else this.#state.refuse(refused, "cut");
+  override cut(decision: Decision): void {
+    if (!this.#isBetweenLines) return super.cut(decision);
+    const object = statusObject(refusalOf(decision, this.admitted.credential));
+    this.#exchange.write(`${JSON.stringify({ type: "ERROR", object })}\n`);
+    this.end();
   }
 
   /** Ends a stream of a gateway that stops; only a watch between two lines looks whole. */
   end(): void {
-    if (!this.#isBetweenLines) return this.#state.abort("cut");
+    if (!this.#isBetweenLines) return this.abort("cut");
     this.#exchange.end();
-    this.#state.finish("cut");
+    this.finish("cut");
   }
 
   /** Makes room for another user: a request of which nothing was sent, or a stream. */
   giveWay(): boolean {
-    if (this.#forwarding?.isWaiting ?? true) this.#state.refuse(displaced);
+    if (this.#forwarding?.isWaiting ?? true) this.refuse(displaced);
     else if (this.#isStream) this.end();
     else return false;
     return true;
   }
 
   onHead(status: number, rawHeaders: readonly string[]): void {
-    if (this.#state.isOver) return;
-    const { request, target } = this.#admitted;
+    if (this.isOver) return;
+    const { request, target } = this.admitted;
     const { prefix } = target;
     const headers = responseHeaders(rawHeaders, { prefix, isProxied: isProxied(request) });
-    if (headers === undefined) return this.#state.refuse(redirected);
-    this.#state.status = status;
+    if (headers === undefined) return this.refuse(redirected);
+    this.status = status;
     this.#isAtLineEnd = status === 200 && this.#isJsonWatch(headers);
     this.#exchange.respond(status, headers);
   }
 
   onData(chunk: Uint8Array): boolean {
-    if (this.#state.isOver) return true;
+    if (this.isOver) return true;
     if (this.#isJson) this.#isAtLineEnd = chunk.at(-1) === newline;
     const isTaken = this.#exchange.write(chunk);
     this.#reading.moved(chunk.length);
@@ -126,27 +126,27 @@ export class ForwardedExchange implements ForwardHandler {
 
   /** The exchange is over when the client has the answer. */
   onEnd(): void {
-    if (this.#state.isOver) return;
-    this.#state.isEnded = true;
+    if (this.isOver) return;
+    this.isEnded = true;
     this.#exchange.end();
   }
 
   onError(failure: ForwardFailure): void {
-    this.#state.refuse(this.#isBodyLate ? bodyTooSlow : refusalOfFailure(failure));
+    this.refuse(this.#isBodyLate ? bodyTooSlow : refusalOfFailure(failure));
   }
 
   get #isStream(): boolean {
-    return isStream(this.#admitted.request, this.#admitted.target.query);
+    return isStream(this.admitted.request, this.admitted.target.query);
   }
 
   get #isBetweenLines(): boolean {
-    return this.#isAtLineEnd && !this.#state.isEnded && !this.#state.isOver;
+    return this.#isAtLineEnd && !this.isEnded && !this.isOver;
   }
 
   #isJsonWatch(headers: readonly string[]): boolean {
     const valueOf = (name: string): string => headers[headers.indexOf(name) + 1] ?? "";
     this.#isJson =
-      this.#admitted.request.verb === "watch" &&
+      this.admitted.request.verb === "watch" &&
       headers.includes("content-type") &&
       valueOf("content-type").startsWith("application/json") &&
       !headers.includes("content-encoding");
@@ -155,17 +155,17 @@ export class ForwardedExchange implements ForwardHandler {
 
   /** The body of an own object, or of a patch of one, is read as a whole; all others pass. */
   async #requestBody(): Promise<ForwardedRequest["body"] | "refused"> {
-    if (this.#admitted.framing.kind === "none") return undefined;
-    if (!readsBody(this.#admitted))
+    if (this.admitted.framing.kind === "none") return undefined;
+    if (!readsBody(this.admitted))
       return pacedBody(this.#exchange, {
-        clock: this.#deps.clock,
+        clock: this.deps.clock,
         pace: this.#isStream ? streamPace : bodyPace,
         onLate: () => void (this.#isBodyLate = true),
       });
-    this.#ownBody = new OwnBodyReader(this.#admitted, this.#deps);
+    this.#ownBody = new OwnBodyReader(this.admitted, this.deps);
     const body = await this.#ownBody.read(this.#exchange);
     if (body.kind === "body") return body.content;
-    this.#state.refuse(body);
+    this.refuse(body);
     return "refused";
   }
 }

@@ -1,5 +1,7 @@
 import { type Refusal, refusal, type RefusalCause } from "../domain/gateway/refusal.ts";
 import type { ForwardFailure } from "../kube/forward/forwarder.ts";
+import type { AdmittedRequest } from "./admit-request.ts";
+import { type Decision, refusalOf } from "./credential.ts";
 import type { OwnBodyDeps } from "./own-body.ts";
 
 /** How a forwarded request ended: the status that the client got, and why. */
@@ -15,63 +17,65 @@ export interface ForwardDeps extends OwnBodyDeps {
   readonly onEnd: (result: ForwardResult) => void;
 }
 
-/** What carries a forwarded request and its answer. */
-interface ForwardCarrier {
-  /** Answers a client that has got nothing yet. */
-  refuse(refused: Refusal): void;
-  /** Breaks off, so that the client cannot take what it got for whole. */
-  abort(): void;
-  /** Gives back all that the request holds; called once. */
-  release(): void;
-  onEnd(result: ForwardResult): void;
-}
-
-/** What the client of a forwarded request got so far, until the request is over. */
-export class ForwardState {
+/** A forwarded request, and what its client got so far, until it is over. */
+export abstract class OpenForward {
+  protected readonly admitted: AdmittedRequest;
+  protected readonly deps: ForwardDeps;
   /** The status that the client got; 0 if it got none. */
-  status = 0;
+  protected status = 0;
   /** Whether everything was written to the client. */
-  isEnded = false;
-  readonly #carrier: ForwardCarrier;
+  protected isEnded = false;
   #isOver = false;
 
-  constructor(carrier: ForwardCarrier) {
-    this.#carrier = carrier;
+  constructor(admitted: AdmittedRequest, deps: ForwardDeps) {
+    [this.admitted, this.deps] = [admitted, deps];
+  }
+
+  /** Answers a client that has got nothing yet. */
+  protected abstract answer(refused: Refusal): void;
+  /** Breaks off, so that the client cannot take what it got for whole. */
+  protected abstract breakOff(): void;
+  /** Gives back all that the request holds; called once. */
+  protected abstract release(): void;
+
+  /** Ends the request because its key or scope allows it no more; what was made stays. */
+  cut(decision: Decision): void {
+    this.refuse(refusalOf(decision, this.admitted.credential), "cut");
   }
 
   /** Whether its end was reported, and nothing is to be done for it any more. */
-  get isOver(): boolean {
+  protected get isOver(): boolean {
     return this.#isOver;
   }
 
   /** Answers instead of the API server, or breaks off an answer that has begun. */
-  refuse(refused: Refusal, cause: ForwardResult["cause"] = refused.cause): void {
+  protected refuse(refused: Refusal, cause: ForwardResult["cause"] = refused.cause): void {
     if (this.#isOver) return;
     if (this.status !== 0) return this.abort(cause);
     this.status = refused.status;
     this.isEnded = true;
-    this.#carrier.refuse(refused);
+    this.answer(refused);
     this.finish(cause);
   }
 
   /** Breaks off. */
-  abort(cause: ForwardResult["cause"]): void {
+  protected abort(cause: ForwardResult["cause"]): void {
     if (this.#isOver) return;
-    this.#carrier.abort();
+    this.breakOff();
     this.finish(cause);
   }
 
   /** The client has left, or has closed after it got everything. */
-  closed(): void {
+  protected closed(): void {
     this.finish(this.isEnded ? "answered" : "client");
   }
 
   /** Reports the end of the request; may be called again. */
-  finish(cause: ForwardResult["cause"]): void {
+  protected finish(cause: ForwardResult["cause"]): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#carrier.release();
-    this.#carrier.onEnd({ status: this.status, cause });
+    this.release();
+    this.deps.onEnd({ status: this.status, cause });
   }
 }
 

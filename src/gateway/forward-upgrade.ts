@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { forwardedHeaders } from "../domain/gateway/forwarded-headers.ts";
 import { displaced, isProxied } from "../domain/gateway/in-flight-limits.ts";
+import type { Refusal } from "../domain/gateway/refusal.ts";
 import { upgradeProtocol } from "../domain/gateway/request-head.ts";
 import { upstreamTarget } from "../domain/gateway/request-target.ts";
 import { responseHeaders } from "../domain/gateway/response-headers.ts";
@@ -9,8 +10,7 @@ import type { ForwardFailure, Sending } from "../kube/forward/forwarder.ts";
 import { requestUpgrade, type UpgradeHandler } from "../kube/forward/request-upgrade.ts";
 import { type UpgradeExchange, withLowerNames } from "../runtime/exchange.ts";
 import type { AdmittedRequest } from "./admit-request.ts";
-import { type Decision, refusalOf } from "./credential.ts";
-import { type ForwardDeps, ForwardState, redirected, refusalOfFailure } from "./forward-state.ts";
+import { type ForwardDeps, OpenForward, redirected, refusalOfFailure } from "./forward-state.ts";
 import { sendUpgradeRefusal } from "./send-refusal.ts";
 import { closeAnswered, endedMs, headText, sendPlainAnswer } from "./upgrade-answer.ts";
 
@@ -18,37 +18,39 @@ import { closeAnswered, endedMs, headText, sendPlainAnswer } from "./upgrade-ans
 export const headTimeoutMs = 75_000;
 
 /** Forwards an upgrade: HTTP until the API server changes the protocol, and bytes from then on. */
-export class ForwardedUpgrade implements UpgradeHandler {
+export class ForwardedUpgrade extends OpenForward implements UpgradeHandler {
   readonly #exchange: UpgradeExchange;
-  readonly #admitted: AdmittedRequest;
-  readonly #deps: ForwardDeps;
-  readonly #state: ForwardState;
   #sending: Sending | undefined;
   #upstreamSocket: Duplex | undefined;
 
   constructor(exchange: UpgradeExchange, admitted: AdmittedRequest, deps: ForwardDeps) {
-    [this.#exchange, this.#admitted, this.#deps] = [exchange, admitted, deps];
+    super(admitted, deps);
+    this.#exchange = exchange;
     const { socket } = exchange;
-    this.#state = new ForwardState({
-      refuse: (refused) => sendUpgradeRefusal(exchange, refused, deps.clock),
-      abort: () => socket.destroy(),
-      release: () => {
-        this.#sending?.abort();
-        this.#upstreamSocket?.destroy();
-      },
-      onEnd: deps.onEnd,
-    });
     socket.on("error", () => {});
-    socket.once("close", () => this.#state.closed());
-    if (socket.destroyed) this.#state.closed();
+    socket.once("close", () => this.closed());
+    if (socket.destroyed) this.closed();
+  }
+
+  protected override answer(refused: Refusal): void {
+    sendUpgradeRefusal(this.#exchange, refused, this.deps.clock);
+  }
+
+  protected override breakOff(): void {
+    this.#exchange.socket.destroy();
+  }
+
+  protected override release(): void {
+    this.#sending?.abort();
+    this.#upstreamSocket?.destroy();
   }
 
   /** Sends the request. */
   start(): void {
     const { rawHeaders } = this.#exchange.head;
-    const { method, target, request, server } = this.#admitted;
+    const { method, target, request, server } = this.admitted;
     const protocol = upgradeProtocol(rawHeaders) ?? "";
-    const headers = forwardedHeaders(this.#exchange.head, this.#admitted);
+    const headers = forwardedHeaders(this.#exchange.head, this.admitted);
     this.#sending = requestUpgrade(
       {
         method,
@@ -57,32 +59,27 @@ export class ForwardedUpgrade implements UpgradeHandler {
         headers: [...headers, "connection", "Upgrade", "upgrade", protocol],
       },
       this,
-      { credentials: server.credentials, headTimeoutMs, clock: this.#deps.clock },
+      { credentials: server.credentials, headTimeoutMs, clock: this.deps.clock },
     );
-  }
-
-  /** Ends both connections because key or scope allow it no more. */
-  cut(decision: Decision): void {
-    this.#state.refuse(refusalOf(decision, this.#admitted.credential), "cut");
   }
 
   /** Ends both connections of a gateway that stops. */
   end(): void {
-    this.#state.abort("cut");
+    this.abort("cut");
   }
 
   /** Makes room for another user. */
   giveWay(): boolean {
-    if (this.#sending?.isWaiting ?? true) this.#state.refuse(displaced);
+    if (this.#sending?.isWaiting ?? true) this.refuse(displaced);
     else this.end();
     return true;
   }
 
   onUpgrade(answer: IncomingMessage, socket: Duplex, received: Uint8Array): void {
-    if (this.#state.isOver) return void socket.destroy();
+    if (this.isOver) return void socket.destroy();
     const client = this.#exchange.socket;
     this.#upstreamSocket = socket;
-    this.#state.status = 101;
+    this.status = 101;
     // The protocol of the connection is agreed upon again, hop by hop.
     const agreed = ["connection", "Upgrade", "upgrade", answer.headers.upgrade ?? ""];
     client.write(headText(101, [...agreed, ...(this.#headersOf(answer) ?? [])]));
@@ -96,26 +93,26 @@ export class ForwardedUpgrade implements UpgradeHandler {
   }
 
   onAnswer(answer: IncomingMessage): void {
-    if (this.#state.isOver) return void answer.destroy();
+    if (this.isOver) return void answer.destroy();
     const headers = this.#headersOf(answer);
     if (headers === undefined) {
       answer.destroy();
-      return this.#state.refuse(redirected);
+      return this.refuse(redirected);
     }
     const client = this.#exchange.socket;
-    this.#state.status = answer.statusCode ?? 502;
-    answer.on("error", () => this.#state.abort("upstream"));
+    this.status = answer.statusCode ?? 502;
+    answer.on("error", () => this.abort("upstream"));
     // Only who reads learns that the client has left; what it says is for nobody.
-    client.once("end", () => this.#state.isEnded || client.destroy()).resume();
+    client.once("end", () => this.isEnded || client.destroy()).resume();
     sendPlainAnswer(this.#exchange, answer, { headers, onEnd: () => this.#end() });
   }
 
   onError(failure: ForwardFailure): void {
-    this.#state.refuse(refusalOfFailure(failure));
+    this.refuse(refusalOfFailure(failure));
   }
 
   #headersOf({ rawHeaders }: IncomingMessage): readonly string[] | undefined {
-    const { target, request } = this.#admitted;
+    const { target, request } = this.admitted;
     return responseHeaders(withLowerNames(rawHeaders), {
       prefix: target.prefix,
       isProxied: isProxied(request),
@@ -124,8 +121,8 @@ export class ForwardedUpgrade implements UpgradeHandler {
 
   /** The upgrade is over when the client's connection is. */
   #end(mostMs?: number): void {
-    if (this.#state.isOver || this.#state.isEnded) return;
-    this.#state.isEnded = true;
-    closeAnswered(this.#exchange.socket, this.#deps.clock, mostMs);
+    if (this.isOver || this.isEnded) return;
+    this.isEnded = true;
+    closeAnswered(this.#exchange.socket, this.deps.clock, mostMs);
   }
 }

@@ -7,8 +7,7 @@ import type { ForwardedRequest, Forwarding } from "../kube/forward/forwarder.ts"
 import { ByteCollector } from "../runtime/byte-collector.ts";
 import type { Exchange } from "../runtime/exchange.ts";
 import type { AdmittedRequest } from "./admit-request.ts";
-import { type Decision, refusalOf } from "./credential.ts";
-import { type ForwardDeps, ForwardState, refusalOfFailure } from "./forward-state.ts";
+import { type ForwardDeps, OpenForward, refusalOfFailure } from "./forward-state.ts";
 import { OwnBodyReader } from "./own-body.ts";
 import { sendRefusal } from "./send-refusal.ts";
 
@@ -46,67 +45,60 @@ const requestIsOver = new Error("the request is over");
  * An admitted request that the gateway answers itself, out of whole answers of the API server, and
  * whose body it reads as a whole.
  */
-export abstract class WholeExchange {
+export abstract class WholeExchange extends OpenForward {
   protected readonly exchange: Exchange;
-  protected readonly admitted: AdmittedRequest;
-  protected readonly deps: ForwardDeps;
   /** Aborts when the request is over, whatever is still waited for. */
   protected readonly left = new AbortController();
   protected readonly body: OwnBodyReader;
   /** Whether the API server may have done what the client asks. */
   protected mayBeDone = false;
-  readonly #state: ForwardState;
   #forwarding: Forwarding | undefined;
 
   constructor(exchange: Exchange, admitted: AdmittedRequest, deps: ForwardDeps) {
-    [this.exchange, this.admitted, this.deps] = [exchange, admitted, deps];
+    super(admitted, deps);
+    this.exchange = exchange;
     this.body = new OwnBodyReader(admitted, deps);
-    this.#state = new ForwardState({
-      refuse: (refused) => sendRefusal(exchange, refused),
-      abort: () => exchange.abort(),
-      release: () => {
-        this.left.abort(requestIsOver);
-        this.#forwarding?.abort();
-        this.body.end();
-      },
-      onEnd: deps.onEnd,
-    });
-    exchange.onClose(() => this.#state.closed());
+    exchange.onClose(() => this.closed());
+  }
+
+  protected override answer(refused: Refusal): void {
+    sendRefusal(this.exchange, refused);
+  }
+
+  protected override breakOff(): void {
+    this.exchange.abort();
+  }
+
+  protected override release(): void {
+    this.left.abort(requestIsOver);
+    this.#forwarding?.abort();
+    this.body.end();
   }
 
   /** The answer to the request. */
   protected abstract reply(): Promise<WholeAnswer | Refusal>;
 
-  protected get isOver(): boolean {
-    return this.#state.isOver;
-  }
-
   /** Reads the request and answers it. */
   async start(): Promise<void> {
     try {
       const reply = await this.reply();
-      if (reply.kind === "refusal") this.#state.refuse(reply);
-      else this.#answer(reply);
+      if (reply.kind === "refusal") this.refuse(reply);
+      else this.#respond(reply);
     } catch (error) {
       const refused = error instanceof NoAnswer ? error.refused : refusalOfFailure("unreachable");
-      this.#state.refuse(refused);
+      this.refuse(refused);
     }
-  }
-
-  /** Ends the wait because the key or its scope allows it no more; what was made stays. */
-  cut(decision: Decision): void {
-    this.#state.refuse(refusalOf(decision, this.admitted.credential), "cut");
   }
 
   /** Ends the wait of a gateway that stops. */
   end(): void {
-    this.#state.refuse(gatewayStops, "cut");
+    this.refuse(gatewayStops, "cut");
   }
 
   /** Makes room for another user, unless something may be done. */
   giveWay(): boolean {
     if (this.mayBeDone || !(this.#forwarding?.isWaiting ?? true)) return false;
-    this.#state.refuse(displaced);
+    this.refuse(displaced);
     return true;
   }
 
@@ -142,7 +134,7 @@ export abstract class WholeExchange {
   #exchangeWhole(request: ForwardedRequest): Promise<WholeAnswer> {
     const { clock } = this.deps;
     const { promise, resolve, reject } = Promise.withResolvers<WholeAnswer>();
-    if (this.#state.isOver) return Promise.reject(new Error("over"));
+    if (this.isOver) return Promise.reject(new Error("over"));
     let [status, rawHeaders]: [number, readonly string[]] = [0, []];
     const body = new ByteCollector(mostAnswerBytes);
     const giveUp = (refused: Refusal): void => {
@@ -163,13 +155,13 @@ export abstract class WholeExchange {
     return promise.finally(cancel);
   }
 
-  #answer({ status, rawHeaders, body }: WholeAnswer): void {
-    if (this.#state.isOver) return;
+  #respond({ status, rawHeaders, body }: WholeAnswer): void {
+    if (this.isOver) return;
     const headers = responseHeaders(rawHeaders, { ...this.admitted.target, isProxied: false });
     const others = fieldsNamed(headers ?? [], (name) => name !== "content-length");
-    this.#state.status = status;
+    this.status = status;
     this.exchange.respond(status, [...others, "content-length", String(body.length)]);
-    this.#state.isEnded = true;
+    this.isEnded = true;
     this.exchange.write(body);
     this.exchange.end();
   }

@@ -9,8 +9,9 @@ import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { SecureContextOptions } from "node:tls";
-import type { Connection, ConnectionPool, OpenRequest } from "./connection-pool.ts";
+import type { Connection, ConnectionPool } from "./connection-pool.ts";
 import { type Exchange, type ExchangeHead, withLowerNames } from "./exchange.ts";
+import { type ExchangeServing, OpenExchange } from "./http-exchange.ts";
 import { addressOf, idOf } from "./peer.ts";
 import { hasBody } from "./read-body.ts";
 import type { ServerLimits, ServerOptions, ServerTls } from "./server-options.ts";
@@ -165,38 +166,26 @@ function http1Head(incoming: IncomingMessage, isUpgrade: boolean): ExchangeHead 
 }
 
 /** What an exchange over HTTP/1.1 needs beside its two messages. */
-interface Http1ExchangeOptions {
-  readonly connection: Connection;
+interface Http1ExchangeOptions extends ExchangeServing {
   /** Whether the client waits for `100 Continue`. */
   readonly expectsContinue: boolean;
   /** Whether the connection ends with this answer. */
   readonly isClosing: () => boolean;
-  readonly unread: UnreadAnswers;
 }
 
 /** An exchange over HTTP/1.1. */
-class Http1Exchange implements Exchange {
+class Http1Exchange extends OpenExchange<ServerResponse> implements Exchange {
   readonly head: ExchangeHead;
   readonly body: IncomingMessage;
-  readonly #outgoing: ServerResponse;
   readonly #options: Http1ExchangeOptions;
-  readonly #request: OpenRequest;
   #isLastRequest = false;
   #hasBegun = false;
-  /** Called once the exchange is over. */
-  readonly #closing: (() => void)[] = [];
 
   constructor(incoming: IncomingMessage, outgoing: ServerResponse, options: Http1ExchangeOptions) {
-    [this.body, this.#outgoing, this.#options] = [incoming, outgoing, options];
+    super(outgoing, options);
+    [this.body, this.#options] = [incoming, options];
     this.head = http1Head(incoming, false);
-    this.#request = options.connection.began();
     outgoing.sendDate = false;
-    outgoing.once("close", () => {
-      this.#request.closed();
-      for (const listener of this.#closing.splice(0)) listener();
-    });
-    // Without a listener, an error would end the process.
-    outgoing.on("error", nothing);
   }
 
   isBodyCut(): boolean {
@@ -204,15 +193,11 @@ class Http1Exchange implements Exchange {
   }
 
   get hasResponded(): boolean {
-    return this.#outgoing.headersSent;
-  }
-
-  accepted(user: string): void {
-    this.#request.accepted(user);
+    return this.outgoing.headersSent;
   }
 
   acceptBody(): void {
-    if (this.#options.expectsContinue) this.#outgoing.writeContinue();
+    if (this.#options.expectsContinue) this.outgoing.writeContinue();
   }
 
   closeAfterResponse(): void {
@@ -223,41 +208,26 @@ class Http1Exchange implements Exchange {
     const isUnread = !this.body.complete && hasBody(this.body);
     // A body that is not read must not be taken for the next request.
     const isLast = this.#isLastRequest || this.#options.isClosing() || isUnread;
-    this.#outgoing.writeHead(status, isLast ? [...headers, "connection", "close"] : [...headers]);
+    this.outgoing.writeHead(status, isLast ? [...headers, "connection", "close"] : [...headers]);
     // Node keeps the head for the first part of a body, which a watch may not have for hours.
     queueMicrotask(() => {
-      if (!this.#hasBegun) this.#outgoing.flushHeaders();
+      if (!this.#hasBegun) this.outgoing.flushHeaders();
     });
   }
 
   write(chunk: Uint8Array | string): boolean {
     this.#hasBegun = true;
     // Node would send the head in the encoding of a text.
-    return this.#outgoing.write(typeof chunk === "string" ? Buffer.from(chunk) : chunk);
+    return this.outgoing.write(typeof chunk === "string" ? Buffer.from(chunk) : chunk);
   }
 
   end(): void {
     this.#hasBegun = true;
-    this.#outgoing.end();
-    this.#request.answered();
-    if (this.#outgoing.closed) return;
-    this.#closing.push(
-      this.#options.unread.add(this.#request.owner, () => this.#outgoing.destroy()),
-    );
+    this.outgoing.end();
+    this.answered();
   }
 
   abort(): void {
-    this.#outgoing.destroy();
-  }
-
-  onDrain(listener: () => void): void {
-    this.#outgoing.on("drain", listener);
-  }
-
-  onClose(listener: () => void): void {
-    if (this.#outgoing.closed) listener();
-    else this.#closing.push(listener);
+    this.outgoing.destroy();
   }
 }
-
-const nothing = (): void => {};

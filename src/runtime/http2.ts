@@ -6,8 +6,9 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import { addAbortSignal } from "node:stream";
-import type { ConnectionPool, Connection, OpenRequest } from "./connection-pool.ts";
+import type { ConnectionPool } from "./connection-pool.ts";
 import type { Exchange, ExchangeHead } from "./exchange.ts";
+import { type ExchangeServing, OpenExchange } from "./http-exchange.ts";
 import { addressOf, idOf } from "./peer.ts";
 import { lingerMs, type ServerOptions } from "./server-options.ts";
 import type { UnreadAnswers } from "./unread-answers.ts";
@@ -134,12 +135,10 @@ function limitControlFrames(
 }
 
 /** A request over HTTP/2: its stream and its header list, pseudo-headers included. */
-interface Http2Request {
+interface Http2Request extends ExchangeServing {
   readonly stream: ServerHttp2Stream;
   readonly rawHeaders: readonly string[];
   readonly peerAddress: string;
-  readonly connection: Connection;
-  readonly unread: UnreadAnswers;
 }
 
 /** The head of a request over HTTP/2; a CONNECT has no path (RFC 9113, section 8.5). */
@@ -164,22 +163,15 @@ function http2Head({ stream, rawHeaders, peerAddress }: Http2Request): ExchangeH
 }
 
 /** An exchange over HTTP/2. */
-class Http2Exchange implements Exchange {
+class Http2Exchange extends OpenExchange<ServerHttp2Stream> implements Exchange {
   readonly head: ExchangeHead;
   readonly body: ServerHttp2Stream;
-  readonly #request: OpenRequest;
-  readonly #unread: UnreadAnswers;
-  /** Called once the exchange is over. */
-  readonly #closing: (() => void)[] = [];
 
   constructor(received: Http2Request) {
-    const { stream, connection, unread } = received;
-    [this.body, this.#unread, this.#request] = [stream, unread, connection.began()];
+    const { stream } = received;
+    super(stream, received);
+    this.body = stream;
     this.head = http2Head(received);
-    stream.once("close", () => {
-      this.#request.closed();
-      for (const listener of this.#closing.splice(0)) listener();
-    });
     // Node resets a stream whose body nothing reads as soon as its answer is written, and then the
     // end of an answer that waits for the flow control of its client is never sent.
     if (stream.endAfterHeaders) stream.resume();
@@ -193,10 +185,6 @@ class Http2Exchange implements Exchange {
 
   get hasResponded(): boolean {
     return this.body.headersSent;
-  }
-
-  accepted(user: string): void {
-    this.#request.accepted(user);
   }
 
   acceptBody(): void {
@@ -219,8 +207,7 @@ class Http2Exchange implements Exchange {
     const stream = this.body;
     if (stream.destroyed) return;
     stream.end();
-    this.#request.answered();
-    this.#closing.push(this.#unread.add(this.#request.owner, () => stream.destroy()));
+    this.answered();
     // Or else the stream stays for as long as the client sends (RFC 9113, section 8.1). Not before
     // the answer was sent: Node resets no stream that is destroyed after its close, and then sends
     // empty frames of it without an end.
@@ -231,15 +218,6 @@ class Http2Exchange implements Exchange {
   abort(): void {
     // close() would end the answer first, so that it looked whole; an abort is RST with CANCEL.
     addAbortSignal(AbortSignal.abort(), this.body);
-  }
-
-  onDrain(listener: () => void): void {
-    this.body.on("drain", listener);
-  }
-
-  onClose(listener: () => void): void {
-    if (this.body.closed) listener();
-    else this.#closing.push(listener);
   }
 }
 

@@ -10,14 +10,16 @@ import {
 } from "../support/bare-client.ts";
 import {
   createRequest,
+  dataOf,
   home,
   metadataOf,
   type OwnPlural,
   ownPath,
   plainKeyOf,
+  secretPath,
   sharedSecretPath,
 } from "../support/bench-objects.ts";
-import { stageLabel } from "./admission-stages.ts";
+import { stageLabel, valueOf } from "./admission-stages.ts";
 import type { BenchFixture, Running } from "./bench-fixture.ts";
 import type { Load } from "./processor-costs.ts";
 
@@ -42,14 +44,15 @@ const rbac = "/apis/rbac.authorization.k8s.io/v1";
 /** The Secret that SharedSecrets follow; a policy asks who may get it, and it need not exist. */
 const followed = "followed";
 
-/** Lets all users create keys, tokens, and what is in the namespace of the bench. */
+/** Lets all users create keys, tokens, and what is in the namespace of the bench, Pods too. */
 export async function allowUsers({ admin }: BenchFixture): Promise<void> {
   const apiGroup = "rbac.authorization.k8s.io";
   const subjects = [{ kind: "Group", name: "system:authenticated", apiGroup }];
   const metadata = { name: "bench-admission" };
   const roleRef = (kind: string, name: string): object => ({ apiGroup, kind, name });
   const rules = [
-    { apiGroups: [""], resources: ["configmaps"], verbs: ["create"] },
+    { apiGroups: [""], resources: ["configmaps", "secrets", "pods"], verbs: ["create"] },
+    { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create"] },
     { apiGroups: [""], resources: ["secrets"], resourceNames: [followed], verbs: ["get"] },
     {
       apiGroups: ["management.service"],
@@ -59,41 +62,81 @@ export async function allowUsers({ admin }: BenchFixture): Promise<void> {
   ];
   const ofAll = { metadata, subjects, roleRef: roleRef("ClusterRole", "latchkey-requester") };
   const inHome = { metadata, subjects, roleRef: roleRef("Role", metadata.name) };
+  // Pods need it, and no kube-controller-manager makes it.
+  const account = { metadata: { name: "default" } };
+  await admin.send(post(`/api/v1/namespaces/${home}/serviceaccounts`, account));
   await admin.send(post(`${rbac}/clusterrolebindings`, ofAll));
   await admin.send(post(`${rbac}/namespaces/${home}/roles`, { metadata, rules }));
   await admin.send(post(`${rbac}/namespaces/${home}/rolebindings`, inHome));
 }
 
-/** Creates ConfigMaps, for comparison. */
-export function configMapLoad({ fixture, users }: LoadDeps, name: string): Load {
-  const path = `/api/v1/namespaces/${home}/configmaps`;
+/** What others write, and what the controller writes into the namespaces of projects. */
+const foreign = {
+  ConfigMap: {
+    path: `/api/v1/namespaces/${home}/configmaps`,
+    rest: { data: { text: "a text that is as long as the spec of a key or token" } },
+  },
+  Secret: { path: secretPath(home), rest: { data: dataOf("foreign") } },
+  Pod: {
+    path: `/api/v1/namespaces/${home}/pods`,
+    rest: { spec: { containers: [{ name: "one", image: "image.example/one" }] } },
+  },
+  Lease: {
+    path: `/apis/coordination.k8s.io/v1/namespaces/${home}/leases`,
+    rest: { spec: { holderIdentity: "somebody" } },
+  },
+  copy: { path: secretPath(home), rest: { type: "Opaque", data: dataOf("copy") } },
+} as const;
+
+/** Names of {@link foreignLoad}. */
+export const foreignKinds = Object.keys(foreign) as readonly (keyof typeof foreign)[];
+
+/** Tries to create objects of others with a user's account, or copies with the controller's. */
+export function foreignLoad(
+  { fixture, users }: LoadDeps,
+  kind: keyof typeof foreign,
+  stage: string,
+): Load {
+  const { path, rest } = foreign[kind];
+  const value = valueOf(stage);
+  const ofCopy = kind === "copy" ? { [labels.sourceUid]: "00000000-0000-4000-8000-00000000" } : {};
   return {
-    name,
+    name: `${kind}, ${stage}`,
     async run(count, round) {
-      const labelled = { labels: { [stageLabel]: "config" } };
-      const data = { text: "a text that is as long as the spec of a key or token" };
-      await clientOf(users, round).pour(count, (index) =>
-        post(path, { metadata: { name: `bench-${round}-${index}`, ...labelled }, data }),
-      );
+      const client = kind === "copy" ? fixture.account : clientOf(users, round);
+      await client.pour(count, (index) => {
+        const name = `bench-${kind.toLowerCase()}-${value}-${round}-${index}`;
+        return post(path, {
+          metadata: { name, labels: { [stageLabel]: value, ...ofCopy } },
+          ...rest,
+        });
+      });
       return count;
     },
-    clean: () => removeAll(fixture, path, "config"),
+    clean: () => removeAll(fixture, path, stage),
   };
 }
 
-/** Creates keys or tokens that only the policies and webhooks of a stage see. */
-export function createLoad({ fixture, users }: LoadDeps, plural: OwnPlural, stage: string): Load {
+/** Tries to create keys or tokens that only the policies and webhooks of a stage see. */
+export function createLoad({ users }: LoadDeps, plural: OwnPlural, stage: string): Load {
   return {
     name: loadName(plural, stage),
     async run(count, round) {
       const user = userOf(users, round);
       await clientOf(users, round).pour(count, (index) =>
-        ownRequest(plural, { name: `${stage}-${round}-${index}`, user, stage }),
+        tried(ownRequest(plural, { name: `${valueOf(stage)}-${round}-${index}`, user, stage })),
       );
       return count;
     },
-    clean: () => removeOwn(fixture, plural, stage),
   };
+}
+
+/**
+ * The request as a dry run, which policies and webhooks see as any other: a write, and the deletion
+ * after it, cost the API server more than they differ by, and at other times.
+ */
+function tried(request: BareRequest): BareRequest {
+  return { ...request, path: `${request.path}?dryRun=All` };
 }
 
 /** What is measured of SharedSecrets that follow a Secret. */
@@ -146,17 +189,20 @@ export function followingLoad(
 /** The stage of objects that everything sees, while the controller runs. */
 export const allInStage = "all in";
 
-/** Creates keys or tokens of the last stage; they stay. The note counts the controller's writes. */
-export function allInLoad({ users }: LoadDeps, plural: OwnPlural, running: Running): Load {
+/** Creates keys or tokens that all see; they stay. The note counts the controller's writes. */
+export function allInLoad(
+  { users }: LoadDeps,
+  { plural, running, stage }: { plural: OwnPlural; running: Running; stage: string },
+): Load {
   let items = 0;
   const writes = new Map<string, number>();
   return {
-    name: loadName(plural, allInStage),
+    name: loadName(plural, stage),
     async run(count, round) {
       const end = await running.readings.begin();
       const user = userOf(users, round);
       await clientOf(users, round).pour(count, (index) =>
-        ownRequest(plural, { name: `all-in-${round}-${index}`, user }),
+        ownRequest(plural, { name: `${valueOf(stage)}-${round}-${index}`, user, stage }),
       );
       await running.readings.settled();
       const { requests } = await end();
@@ -237,11 +283,11 @@ const hashOf = (role: number): string => role.toString(16).padStart(32, "0");
 
 function ownRequest(
   plural: OwnPlural,
-  { name, user, stage }: { readonly name: string; readonly user: string; readonly stage?: string },
+  { name, user, stage }: { readonly name: string; readonly user: string; readonly stage: string },
 ): BareRequest {
   const spec =
     plural === "ownedaccesskeys" ? { user, key: plainKeyOf(name), ttl: 86_400 } : { ttl: 3600 };
-  const labelled = stage === undefined ? {} : { labels: { [stageLabel]: stage } };
+  const labelled = { labels: { [stageLabel]: valueOf(stage) } };
   return createRequest(kinds[plural].kind, { name, ...labelled }, spec);
 }
 
@@ -282,7 +328,7 @@ async function removeAll({ admin }: BenchFixture, path: string, stage: string): 
 }
 
 const selected = (stage: string): string =>
-  `labelSelector=${encodeURIComponent(`${stageLabel}=${stage}`)}`;
+  `labelSelector=${encodeURIComponent(`${stageLabel}=${valueOf(stage)}`)}`;
 
 function entryOf(users: LoadDeps["users"], round: number): LoadDeps["users"][number] {
   const entry = users[round % users.length];

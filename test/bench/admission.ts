@@ -4,8 +4,12 @@ import type { OwnPlural } from "../support/bench-objects.ts";
 import { kubeconfigFor } from "../support/control-plane-handle.ts";
 import { askWebhookAtAdmission, webhookHost } from "../support/trust.ts";
 import {
+  allInBeforeStage,
   bareStage,
+  beforeStage,
   endStages,
+  hasBefore,
+  installBefore,
   limitPolicies,
   limitWebhooks,
   onlyStage,
@@ -17,10 +21,11 @@ import {
   allInLoad,
   allInStage,
   allowUsers,
-  configMapLoad,
   createLoad,
   followingLoad,
   followingWork,
+  foreignKinds,
+  foreignLoad,
   grantLoad,
   type LoadDeps,
   loadName,
@@ -42,16 +47,18 @@ const policyChangeMs = 3_000;
 const webhookStage = "webhooks";
 
 /**
- * Processor time of kube-apiserver for each new key and token, and of the other processes: without
- * policies, with those of each file, with all, with the webhook, and with the controller. The same
+ * Processor time of kube-apiserver for each new key and token, for what others write, and of the other
+ * processes: without policies, with those of each file, with all, with the webhook, and with the controller. The same
  * without the processes for SharedSecrets that follow a Secret.
  */
 export async function admission({ fixture, size: sizes, report }: Bench): Promise<void> {
   const { controlPlane, say, servers } = fixture;
-  const size = sizes.admission;
+  // Two versions differ by less than the policies of a file.
+  const size = hasBefore ? { rounds: 10, count: 2 * sizes.admission.count } : sizes.admission;
   const files = policyFiles();
   await allowUsers(fixture);
   await limitPolicies(fixture, files);
+  await installBefore(fixture);
   const users = await Promise.all(
     ["alice", "bob"].map(
       async (name) => [name, await bareClient(kubeconfigFor(controlPlane, name))] as const,
@@ -61,10 +68,12 @@ export async function admission({ fixture, size: sizes, report }: Bench): Promis
   await pause(policyChangeMs);
   say("creating keys and tokens with some of the policies");
   report(rowsOf(await costsInTurns(policyLoads(deps, files), size, servers)));
-  say("creating and changing SharedSecrets that follow a Secret");
-  report(rowsOf(await costsInTurns(followingLoads(deps), size, servers)));
-  say("writing statuses and grants");
-  report(rowsOf(await costsInTurns(writeLoads(deps), size, servers)));
+  if (!hasBefore) {
+    say("creating and changing SharedSecrets that follow a Secret");
+    report(rowsOf(await costsInTurns(followingLoads(deps), size, servers)));
+    say("writing statuses and grants");
+    report(rowsOf(await costsInTurns(writeLoads(deps), size, servers)));
+  }
   const webhook = await fixture.startWebhook([`--certificate-names=${webhookHost}`]);
   await askWebhookAtAdmission(controlPlane, { webhookUrl: webhook.url });
   await limitWebhooks(fixture);
@@ -77,10 +86,16 @@ export async function admission({ fixture, size: sizes, report }: Bench): Promis
     say("creating keys and tokens while the controller runs");
     const all = { ...asking, controller: running.pid };
     const loads = [
-      configMapLoad(deps, "ConfigMap, while the controller runs"),
-      ...plurals.map((plural) => allInLoad(deps, plural, running)),
+      foreignLoad(deps, "ConfigMap", "while the controller runs"),
+      ...plurals.flatMap((plural) =>
+        withBefore(allInStage, allInBeforeStage).map((stage) =>
+          allInLoad(deps, { plural, running, stage }),
+        ),
+      ),
     ];
-    report(rowsOf(await costsInTurns(loads, size, all), loads));
+    // A requester may have 1000 keys.
+    const most = hasBefore ? { ...size, count: sizes.admission.count / 2 } : size;
+    report(rowsOf(await costsInTurns(loads, most, all), loads));
   });
   await endStages(fixture, files);
   await webhook.stop();
@@ -89,11 +104,21 @@ export async function admission({ fixture, size: sizes, report }: Bench): Promis
 
 function policyLoads(deps: LoadDeps, files: readonly PolicyFile[]): readonly Load[] {
   const ofPlural = (plural: OwnPlural): readonly Load[] => {
-    const seen = files.filter(({ sees }) => sees.includes(plural));
-    const stages = [bareStage, ...seen.map(({ name }) => onlyStage(name)), policiesStage];
+    const seen = hasBefore ? [] : files.filter(({ sees }) => sees.includes(plural));
+    const single = seen.map(({ name }) => onlyStage(name));
+    const stages = [bareStage, ...single, ...withBefore(policiesStage, beforeStage)];
     return stages.map((stage) => createLoad(deps, plural, stage));
   };
-  return [configMapLoad(deps, "ConfigMap"), ...plurals.flatMap(ofPlural)];
+  const ofForeign = (kind: (typeof foreignKinds)[number]): readonly Load[] =>
+    [bareStage, ...withBefore(policiesStage, beforeStage)].map((stage) =>
+      foreignLoad(deps, kind, stage),
+    );
+  return [...foreignKinds.flatMap(ofForeign), ...plurals.flatMap(ofPlural)];
+}
+
+/** A stage, and the same with the policies of another version if one is measured. */
+function withBefore(stage: string, before: string): readonly string[] {
+  return hasBefore ? [stage, before] : [stage];
 }
 
 function followingLoads(deps: LoadDeps): readonly Load[] {
@@ -112,7 +137,7 @@ function writeLoads(deps: LoadDeps): readonly Load[] {
 
 function webhookLoads(deps: LoadDeps): readonly Load[] {
   return [
-    configMapLoad(deps, "ConfigMap, while the webhook runs"),
+    foreignLoad(deps, "ConfigMap", "while the webhook runs"),
     ...plurals.flatMap((plural) =>
       [policiesStage, webhookStage].map((stage) => createLoad(deps, plural, stage)),
     ),

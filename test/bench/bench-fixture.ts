@@ -232,8 +232,8 @@ function programsOf(
   stopAll(): Promise<unknown>;
 } {
   const env = { NODE_OPTIONS: process.env.BENCH_NODE_OPTIONS ?? "", NODE_ENV: "production" };
-  const options = { controlPlane, program, env, nodeFlags: imageNodeFlags() };
-  const once = { ...options, restart: "never" } as const;
+  const once = (name: string) =>
+    ({ controlPlane, program, env, nodeFlags: imageNodeFlags(name), restart: "never" }) as const;
   const started = new Set<LatchkeyProcess>();
   const kept = (one: LatchkeyProcess): Running => {
     started.add(one);
@@ -255,7 +255,11 @@ function programsOf(
     async start(nodeOptions = env.NODE_OPTIONS, more = {}) {
       const startedAt = performance.now();
       const ownEnv = { ...env, ...more, NODE_OPTIONS: nodeOptions };
-      const controller = await startController({ ...once, env: ownEnv, identity: "bench" });
+      const controller = await startController({
+        ...once("controller"),
+        env: ownEnv,
+        identity: "bench",
+      });
       const ready = async (): Promise<number> => {
         await controller.waitReady(patienceMs);
         return performance.now();
@@ -263,24 +267,28 @@ function programsOf(
       return { ...kept(controller), issuerUrl: controller.issuerUrl, startedAt, ready };
     },
     async startWebhook(args = []) {
-      const webhook = await startWebhook({ ...once, args });
+      const webhook = await startWebhook({ ...once("webhook"), args });
       return serving(webhook, webhook.webhookUrl);
     },
     async startGateway(other = program) {
       await apply(controlPlane, join("config", "gateway"));
       const args = ["--external-names=localhost,127.0.0.1"];
-      const gateway = await startGateway({ ...once, program: other, args });
+      const gateway = await startGateway({ ...once("gateway"), program: other, args });
       return serving(gateway, gateway.gatewayUrl);
     },
     async startDirectEndpoint(args) {
       await applyDirectEndpointRbac(controlPlane);
-      const endpoint = await startDirectEndpoint({ ...once, args });
+      const endpoint = await startDirectEndpoint({ ...once("direct-endpoint"), args });
       return serving(endpoint, endpoint.endpointUrl);
     },
     async startAgent(connected) {
       const central = kubeconfigFor(controlPlane, agentUser(agentCluster));
       const args = [`--central-kubeconfig=${central}`, `--cluster-name=${agentCluster}`];
-      const agent = await startClusterAgent({ ...once, controlPlane: connected, args });
+      const agent = await startClusterAgent({
+        ...once("cluster-agent"),
+        controlPlane: connected,
+        args,
+      });
       const running = kept(agent);
       await agent.waitReady(patienceMs);
       return running;

@@ -12,8 +12,9 @@ import {
   metadataOf,
   ownPath,
   parsed,
+  plainName,
   secretPath,
-  type TargetForm,
+  type BareForm,
   tokenRequest,
 } from "../support/bench-objects.ts";
 import type { BenchFixture } from "./bench-fixture.ts";
@@ -44,9 +45,10 @@ export interface SecretCeiling {
 export function secretCeiling(
   client: BareClient,
   namespaces: readonly string[],
-  form: TargetForm,
+  form: BareForm,
 ): SecretCeiling {
-  const creator = form === "copies" ? ceilingName : "creator";
+  const creator = form === "placeholders" ? "creator" : ceilingName;
+  const name = form === "plain" ? plainName : ceilingName;
   const at = (index: number): string => namespaces[index] ?? "";
   const count = namespaces.length;
   const versions: string[] = [];
@@ -60,7 +62,7 @@ export function secretCeiling(
     );
   const replaceAt = (index: number): BareRequest =>
     put(
-      `${secretPath(at(index), ceilingName)}?fieldManager=${ceilingName}`,
+      `${secretPath(at(index), name)}?fieldManager=${ceilingName}`,
       copyLikeBody(at(index), { version, form, resourceVersion: versions[index] ?? "" }),
     );
   return {
@@ -70,7 +72,7 @@ export function secretCeiling(
       return client.pour(count, replaceAt, note);
     },
     async remove() {
-      await client.pour(count, (index) => remove(secretPath(at(index), ceilingName)));
+      await client.pour(count, (index) => remove(secretPath(at(index), name)));
     },
   };
 }

@@ -12,7 +12,7 @@ const program = new URL("copies-memory-main.ts", import.meta.url).pathname;
  */
 export function copiesMemory({ size, report }: Bench): Promise<void> {
   const { sources, targets } = size.memory;
-  const flags = [...imageNodeFlags(), "--expose-gc"];
+  const flags = [...imageNodeFlags("controller"), "--expose-gc"];
   const measured = (...args: readonly (number | string)[]): unknown =>
     JSON.parse(
       execFileSync("node", [...flags, program, ...args.map(String)], {

@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 import { labels } from "../../src/api/names.ts";
-import { ceilingName } from "../support/bench-objects.ts";
+import { ceilingName, plainName } from "../support/bench-objects.ts";
 import type { BenchFixture, Running } from "./bench-fixture.ts";
 import { type Costs, type Processes, usedDuring } from "./processor-costs.ts";
 import type { Usage } from "./report.ts";
@@ -74,20 +74,25 @@ class Count {
 }
 
 /**
- * Counts the events of Latchkey's Secrets and of the bare client's, without parsing the lines. Both
+ * Counts the events of Latchkey's Secrets and of the bare clients', without parsing the lines. All
  * are on the same watch, which would otherwise cost the API server more for the one than for the
  * other.
  */
 export async function countArrivals({ admin }: BenchFixture): Promise<{
   readonly latchkey: Pick<Count, "take">;
   readonly bare: Pick<Count, "take">;
+  readonly plain: Pick<Count, "take">;
   readonly stop: () => void;
 }> {
-  const [latchkey, bare] = [new Count(), new Count()];
-  const [ofLatchkey, ofBare] = [`"${labels.sourceUid}":`, `"name":"${ceilingName}"`];
+  const [latchkey, bare, plain] = [new Count(), new Count(), new Count()];
+  const named = (name: string): string => `"name":"${name}"`;
+  const counts = [
+    [`"${labels.sourceUid}":`, latchkey],
+    [named(ceilingName), bare],
+    [named(plainName), plain],
+  ] as const;
   const stop = await admin.watch("/api/v1/secrets", (line, at) => {
-    if (line.includes(ofLatchkey)) latchkey.add(at);
-    else if (line.includes(ofBare)) bare.add(at);
+    counts.find(([text]) => line.includes(text))?.[1].add(at);
   });
-  return { latchkey, bare, stop };
+  return { latchkey, bare, plain, stop };
 }

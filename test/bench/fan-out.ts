@@ -32,10 +32,14 @@ import {
 import type { Costs } from "./processor-costs.ts";
 import { type Row, row, type Usage } from "./report.ts";
 
-/** Rounds of the same change, with as many rounds of the bare client. */
+/**
+ * Rounds of the same change, with as many rounds of the bare client, which writes the same with the
+ * same account, and of an administrator who writes the same data without label and annotation.
+ */
 class Rounds {
   readonly latchkey: Round[] = [];
   readonly bare: BareRound[] = [];
+  readonly plain: BareRound[] = [];
 }
 
 /** What is measured, and where. */
@@ -83,28 +87,44 @@ async function fanOutRows(
   const { admin, account } = fixture;
   const isFollowed = form === "followed";
   const bare = secretCeiling(account, namespaces, isFollowed ? "copies" : form);
+  const plain = secretCeiling(admin, namespaces, "plain");
   const width = namespaces.length;
   const timed = timerOf(fixture, running);
   for (let round = 0; round < terms.rounds; round += 1) {
     const name = `fan-out-${width}-${round}-${Math.floor(performance.now())}`;
-    await preparePlaceholders(fixture, running, { ...terms, name, bare });
+    await preparePlaceholders(fixture, running, { ...terms, name, ceilings: [bare, plain] });
     const arrivals = await countArrivals(fixture);
     const measure = async (
-      { latchkey, bare: beside }: Rounds,
-      writeBare: () => Promise<unknown>,
+      rounds: Rounds,
+      work: "create" | "replace",
       change: Parameters<typeof admin.send>[0],
     ): Promise<void> => {
-      beside.push(await timed.bare(() => writeBare().then(() => arrivals.bare.take(width))));
-      const sent = (): Promise<Arrivals> =>
-        admin.send(change).then(() => arrivals.latchkey.take(width));
-      latchkey.push(await timed.latchkey(sent));
+      const turns = [
+        async () =>
+          void rounds.plain.push(
+            await timed.bare(() => plain[work]().then(() => arrivals.plain.take(width))),
+          ),
+        async () =>
+          void rounds.bare.push(
+            await timed.bare(() => bare[work]().then(() => arrivals.bare.take(width))),
+          ),
+        async () =>
+          void rounds.latchkey.push(
+            await timed.latchkey(() =>
+              admin.send(change).then(() => arrivals.latchkey.take(width)),
+            ),
+          ),
+      ];
+      // Another one begins each round, or one would always pay for the garbage of the one before.
+      for (let turn = 0; turn < turns.length; turn += 1)
+        await turns[(round + turn) % turns.length]?.();
       await running.readings.settled();
     };
     const follows = `${name}-source`;
     if (isFollowed) await admin.send(followedRequest({ name: follows, dataFor: name }, 1));
     await measure(
       first,
-      form === "placeholders" ? bare.replace : bare.create,
+      form === "placeholders" ? "replace" : "create",
       isFollowed
         ? followerRequest({ name, project, follows })
         : sharedSecretRequest({ name, project }, 1),
@@ -112,10 +132,10 @@ async function fanOutRows(
     const update = isFollowed
       ? patch(secretPath(home, follows), { data: dataOf(2) })
       : patch(sharedSecretPath(home, name), { spec: { data: dataOf(2) } });
-    await measure(second, bare.replace, update);
+    await measure(second, "replace", update);
     unchanged.push(await timed.latchkey(() => describeAnew(fixture, name)));
     arrivals.stop();
-    await bare.remove();
+    await Promise.all([bare.remove(), plain.remove()]);
     await removeSource(fixture, running, name);
     if (isFollowed) await admin.send(remove(secretPath(home, follows)));
     if (form === "placeholders")
@@ -130,17 +150,22 @@ async function fanOutRows(
   ];
 }
 
-/** Creates a Secret in each namespace for the round, and one for the bare client. */
+/** Creates a Secret in each namespace for the round, and those of the bare clients. */
 async function preparePlaceholders(
   { admin }: BenchFixture,
   { readings }: Running,
-  { namespaces, form, name, bare }: Terms & { readonly name: string; readonly bare: SecretCeiling },
+  {
+    namespaces,
+    form,
+    name,
+    ceilings,
+  }: Terms & { readonly name: string; readonly ceilings: readonly SecretCeiling[] },
 ): Promise<void> {
   if (form !== "placeholders") return;
   await admin.pour(namespaces.length, (index) =>
     placeholderRequest(namespaces[index] ?? "", { namespace: home, name }),
   );
-  await bare.create();
+  for (const { create } of ceilings) await create();
   await readings.settled();
 }
 
@@ -157,25 +182,44 @@ async function describeAnew({ admin }: BenchFixture, name: string): Promise<Arri
   }
 }
 
-/** The rate, and the processor time of all processes, each beside the bare client's. */
-function ratesOf(name: string, width: number, { latchkey, bare }: Rounds): readonly Row[] {
+/**
+ * The rates, and the processor time of all processes, beside the bare client's; and the bare
+ * client's rate beside that of an administrator who writes the data alone.
+ */
+function ratesOf(name: string, width: number, { latchkey, bare, plain }: Rounds): readonly Row[] {
   const rate = (rounds: readonly BareRound[]): number =>
     (width * 1000) / median(rounds.map(({ ms }) => ms));
-  const [costs, bareCosts] = [costsOf(latchkey, width), costsOf(bare, width)];
+  const costs = costsOf(latchkey, width);
+  const bareCosts = costsOf(bare, width);
+  const plainCosts = costsOf(plain, width);
   return [
+    row(`${name}: bare client`, [rate(bare), "targets/s"], {
+      ceiling: rate(plain),
+      ratioGoal: ">= 0.90",
+      note: byRound(bare, plain),
+    }),
     row(name, [rate(latchkey), "targets/s"], {
       ceiling: rate(bare),
       ratioGoal: ">= 0.90",
       ...spent(latchkey, width),
-      note: `${spreadOf(latchkey)}; first after ${firstOf(latchkey)} (bare ${firstOf(bare)})`,
+      note: `${byRound(latchkey, bare)}; ${spreadOf(latchkey)}; first after ${firstOf(latchkey)} (bare ${firstOf(bare)})`,
     }),
     row(`${name}: processor time`, [sumOf(costs), "ms/target"], {
       ceiling: sumOf(bareCosts),
       note: Object.keys(costs)
-        .map((process) => `${process} ${ms(costs[process])} (bare ${ms(bareCosts[process])})`)
+        .map(
+          (process) =>
+            `${process} ${ms(costs[process])} (bare ${ms(bareCosts[process])}, plain ${ms(plainCosts[process])})`,
+        )
         .join(", "),
     }),
   ];
+}
+
+/** How many times as fast each round is as the round that is compared. */
+function byRound(measured: readonly BareRound[], ceiling: readonly BareRound[]): string {
+  const ratios = measured.map(({ ms: took }, at) => (ceiling[at]?.ms ?? Number.NaN) / took);
+  return `by round ${ratios.map((ratio) => ratio.toFixed(2)).join(" ")}`;
 }
 
 function unchangedRow(width: number, rounds: readonly Round[]): Row {

@@ -13,7 +13,7 @@ const program = new URL("scrape-main.ts", import.meta.url).pathname;
 export function scrape({ size, report }: Bench): Promise<void> {
   const { sources, targets, keys } = size.metrics;
   const amounts = [sources, targets, keys].map(String);
-  const output = execFileSync("node", [...imageNodeFlags(), program, ...amounts], {
+  const output = execFileSync("node", [...imageNodeFlags("controller"), program, ...amounts], {
     encoding: "utf8",
   });
   const seen: unknown = JSON.parse(output);

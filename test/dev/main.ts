@@ -135,7 +135,7 @@ async function startControllerFor(
     log,
     pidFile,
     directory: devDirectory,
-    ...asInImage(program),
+    ...asInImage(program, "controller"),
     args: hasConnected ? [`--issuer=https://${address}`] : [],
     onDeath: (exit) => sayDeath("controller", log, exit),
   });
@@ -154,7 +154,7 @@ async function openDirectly(
   );
   const { authorizer, endpoint } = await startDirectAccess(controlPlane, connected, {
     issuer: controller.issuerUrl,
-    settings: asInImage(program),
+    settings: asInImage(program, "direct-endpoint"),
     onDeath: sayDeath,
   });
   started.push(
@@ -190,7 +190,7 @@ async function startAgentFor(
   say("starting the agent that `kubectl latchkey cluster connect` gives a key");
   const agent = await startAgent(controlPlane, connected, {
     client,
-    settings: asInImage(program),
+    settings: asInImage(program, "cluster-agent"),
     onDeath: sayDeath,
   });
   started.push(() => agent.stop());
@@ -201,14 +201,14 @@ function sayDeath(name: string, log: string, exit: Exit): void {
 }
 
 /** A process with the settings of the image; with LATCHKEY_FLOWS, from `src` as `flows.ts` needs it. */
-function asInImage(program: string) {
+function asInImage(program: string, name: string) {
   if (process.env["LATCHKEY_FLOWS"] !== undefined)
     return {
       program: join(repository, "src/main.ts"),
       nodeFlags: ["--import", flowRecorder],
       env: { LATCHKEY_FLOWS: flowsDirectory },
     };
-  return { program, nodeFlags: imageNodeFlags(), env: { NODE_ENV: "production" } };
+  return { program, nodeFlags: imageNodeFlags(name), env: { NODE_ENV: "production" } };
 }
 
 /**
@@ -236,7 +236,7 @@ async function startWebhookFor(
     pidFile,
     onDeath,
     args,
-    ...asInImage(program),
+    ...asInImage(program, "webhook"),
   });
   started.push(() => webhook.stop());
   await webhook.waitReady();
@@ -263,7 +263,7 @@ async function startGatewayFor(
     log,
     pidFile,
     directory: devDirectory,
-    ...asInImage(program),
+    ...asInImage(program, "gateway"),
     onDeath: (exit) => sayDeath("gateway", log, exit),
     args: ["--external-names=localhost,127.0.0.1", `--external-url=https://${address}`],
   });

@@ -52,7 +52,7 @@ export async function startBehind(
     env,
     log,
     onDeath,
-    nodeFlags: imageNodeFlags(),
+    nodeFlags: imageNodeFlags("controller"),
     restart: "never",
     identity: "soak",
   });

@@ -115,13 +115,19 @@ export function placeholderRequest(
 /** The name of the bare client's Secret in each namespace. */
 export const ceilingName = "ceiling";
 
+/** The name of its Secret without label and annotation. */
+export const plainName = "plain";
+
 /** What a Secret is: a copy that Latchkey creates, or a placeholder that it fills. */
 export type TargetForm = "copies" | "placeholders";
+
+/** What the bare client writes: the form that Latchkey writes, or the same data alone. */
+export type BareForm = TargetForm | "plain";
 
 /** A version of the bare client's Secret, with as many labels and annotations as Latchkey's. */
 export interface CopyLike {
   readonly version: number;
-  readonly form?: TargetForm;
+  readonly form?: BareForm;
   readonly resourceVersion?: string;
 }
 
@@ -133,26 +139,32 @@ export function copyLikeBody(
   namespace: string,
   { version, form = "copies", resourceVersion }: CopyLike,
 ): object {
+  const [apiVersion, kind, type, data] = ["v1", "Secret", "Opaque", dataOf(version)];
+  const versioned = resourceVersion === undefined ? {} : { resourceVersion };
+  if (form === "plain") {
+    const metadata = { namespace, name: plainName, ...versioned };
+    return { apiVersion, kind, metadata, type, data };
+  }
   const name = ceilingName;
   const more =
     form === "placeholders"
       ? { [`${labels.sharedSecretName}-x`]: name, [`${labels.sharedSecretNamespace}-x`]: home }
       : {};
   return {
-    apiVersion: "v1",
-    kind: "Secret",
+    apiVersion,
+    kind,
     metadata: {
       namespace,
       name,
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      ...versioned,
       labels: { [labels.component]: "00000000-0000-4000-8000-000000000000", ...more },
       annotations: {
         ceiling: copyOfText({ namespace: home, name }, { namespace, name }),
         ...(form === "placeholders" && { [`${annotations.filled}-ceiling`]: "true" }),
       },
     },
-    type: "Opaque",
-    data: dataOf(version),
+    type,
+    data,
   };
 }
 

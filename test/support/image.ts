@@ -47,10 +47,13 @@ function parse(json: string): unknown {
     return undefined;
   }
 }
-/** The flags of Node in the image, from the Dockerfile. */
-export function imageNodeFlags(): readonly string[] {
+/** The flags of Node in the Pod of a process: those of the Dockerfile, and its young generation. */
+export function imageNodeFlags(name: string): readonly string[] {
   const flags = runConfig().Entrypoint.filter((word) => word.startsWith("--"));
   if (flags.length === 0)
     throw new Error("the Dockerfile's ENTRYPOINT gives Node no flags any more");
-  return flags;
+  const deployment = readFileSync(join(repository, "config", name, "deployment.yaml"), "utf8");
+  const [young] = /--max-semi-space-size=\d+/.exec(deployment) ?? [];
+  if (young === undefined) throw new Error(`the Deployment of ${name} has no young generation`);
+  return [...flags, young];
 }

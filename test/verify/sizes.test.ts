@@ -62,7 +62,7 @@ async function allCopied(): Promise<void> {
 
 async function start(): Promise<LatchkeyProcess> {
   const started = await cluster.run({
-    nodeFlags: [...imageNodeFlags(), `--max-old-space-size=${heapMB}`],
+    nodeFlags: [...imageNodeFlags("controller"), `--max-old-space-size=${heapMB}`],
     args: ["--max-body-bytes-in-flight=4Mi"],
   });
   logs.push(started.log);

@@ -34,7 +34,8 @@ export const shippedPolicies = {
     "0.1.0": "b8b3813af40d30895ba78218d8d3e0b2fb0b2b3044231f6e69dff578056d0952",
   },
   "latchkey-own-secrets": {
-    "0.1.0": "4126182b60769ad42a04419ca48b9d6b97561df348b4ef174979bb107dd3fb40",
+    "before 0.1.0": "4126182b60769ad42a04419ca48b9d6b97561df348b4ef174979bb107dd3fb40",
+    "0.1.0": "df65ec4414c95fe20fb7d9e7473cbce17bad9f371ae77739bc7d295edc7b3e58",
   },
   "latchkey-own-webhook-configurations": {
     "0.1.0": "2e147460dca77ce4f11f3f3fc01e38532407a6f2fb43afbaaf2641100da30350",
