@@ -151,9 +151,7 @@ async function readBindings(
   const read = await Promise.all(
     bound.map(async (binding) => {
       const ref = { name: binding.roleRef.name };
-      const { found: role, missing } = await readObject(clusterRoles, ref, () =>
-        get(clusterRoles, ref),
-      );
+      const { found: role, missing } = await readObject(clusterRoles, ref, get);
       const item = explainBinding(binding, role === undefined ? [] : parseRole(role).rules, user);
       return { found: item ?? [], missing };
     }),
