@@ -1,4 +1,5 @@
 import { dump } from "js-yaml";
+import { cliFieldManager } from "../../api/names.ts";
 import {
   admissionConfiguration,
   admissionKubeconfig,
@@ -9,11 +10,32 @@ import {
   authorizationFlag,
 } from "../../domain/webhook/trust-config.ts";
 import { webhookPaths } from "../../domain/webhook/webhook-paths.ts";
-import type { Client } from "../../kube/client/client.ts";
+import { type Client, createClient } from "../../kube/client/client.ts";
+import type { Action } from "../cli.ts";
 import { writeFiles } from "../private-files.ts";
-import { comments, authenticationOutput } from "./authentication-config.ts";
-import type { TrustConfigOptions } from "./trust-config-options.ts";
+import {
+  authenticationOutput,
+  comments,
+  printAuthenticationConfig,
+} from "./authentication-config.ts";
+import { checkTrustConfigOptions, type TrustConfigOptions } from "./trust-config-options.ts";
 import { webhookAccess } from "./webhook-access.ts";
+
+/** `kubectl latchkey trust-config`: the command of the program, with this connection. */
+export const trustConfig: Action<"trustConfig"> = async ({ flags }, cli) => {
+  const options = { ...flags, namespace: flags.latchkeyNamespace };
+  checkTrustConfigOptions(options);
+  const { print } = cli.terminal;
+  const connected = async (): Promise<Client> =>
+    createClient((await cli.connect(flags)).transport, cliFieldManager);
+  if (options.authentication && !options.authorization) {
+    // A CA in a file needs no connection.
+    const get: Client["get"] = async (resource, ref) => (await connected()).get(resource, ref);
+    return printAuthenticationConfig(options, { client: { get }, print });
+  }
+  const printConfig = options.authentication ? printConnectedConfig : printTrustConfig;
+  return printConfig(options, { client: await connected(), print });
+};
 
 /** Dependencies of {@link printTrustConfig}. */
 interface TrustConfigDeps {
