@@ -1,5 +1,6 @@
-import { annotations } from "../../api/names.ts";
+import { annotations, ownObjects } from "../../api/names.ts";
 import type { Manifest, Metadata } from "../../api/object.ts";
+import { recordAt, stringAt } from "../../api/parse.ts";
 import { kubeconfigKey } from "../../domain/gateway/connected-cluster.ts";
 import { connectedCluster, isOutboxOf } from "../../domain/outbox/connected-clusters.ts";
 import { outboxNamespace } from "../../domain/outbox/outbox-names.ts";
@@ -28,7 +29,6 @@ import { applies, applyText, checkWays, namespaceIn, noAddress, reach } from "./
 import { clusterSecrets, ensureClusterSecret, namespaceNamed, secretOf } from "./cluster-secret.ts";
 import { requireConnect } from "./connect-right.ts";
 import { ensureObject } from "./ensure-object.ts";
-import { replaceAgent } from "./replace-agent.ts";
 
 type ConnectFlags = Flags<"clusterConnect">;
 
@@ -134,6 +134,18 @@ async function ensureOutbox(
   const changes = [...counts].map(([what, count]) => `${count} ${what}`);
   const what = changes.length === 0 ? "unchanged" : `configured: ${changes.join(", ")}`;
   cli.terminal.say(doneText(resources.namespaces, { name: outboxNamespace(name) }, what));
+}
+
+/** Lets the next agent that reports become that of a cluster. */
+async function replaceAgent(name: string, { cluster, cli }: ConnectedCli): Promise<void> {
+  const ref = { namespace: outboxNamespace(name), name: ownObjects.agentLease };
+  const { leases } = resources;
+  const holder = stringAt(recordAt(await cluster.get(leases, ref), "spec"), "holderIdentity") ?? "";
+  // The API server refuses an empty text.
+  if (holder !== "") await cluster.patch(leases, ref, { body: { spec: { holderIdentity: null } } });
+  cli.terminal.say(
+    `the next agent that reports becomes that of cluster "${name}"; stop the former one first`,
+  );
 }
 
 /** What decides about the key of the agent. */
