@@ -46,12 +46,12 @@ export function listOf(resource: PrintedResource) {
     connected?: Cluster,
   ): Promise<void> => {
     const cluster = connected ?? (await cli.connect(flags));
-    const deps = { cluster, terminal: cli.terminal };
+    const { terminal } = cli;
     const { output, allNamespaces: withNamespace = false } = flags;
     const isInOne = resource.namespaced && !withNamespace;
     const namespace = isInOne ? cluster.choice.namespace : undefined;
-    const found = await findObjects({ resource, namespace }, deps);
-    await printObjects({ resource, found }, { output, withNamespace }, deps);
+    const found = await findObjects({ resource, namespace }, { cluster, terminal });
+    await printObjects({ resource, found, output, withNamespace }, cluster, terminal);
   };
 }
 
@@ -165,29 +165,19 @@ async function endOf(
 /** The formats in which objects are printed; a table without one. */
 type ObjectFormat = "json" | "yaml" | "name" | undefined;
 
-/** How objects are printed. */
-interface PrintOptions {
+/** What is printed, and how. */
+interface Printed {
+  readonly resource: PrintedResource;
+  readonly found: Found;
   readonly output: ObjectFormat;
   readonly withNamespace: boolean;
 }
 
-/** Dependencies of {@link printObjects}. */
-interface PrintDeps {
-  readonly cluster: Cluster;
-  readonly terminal: Pick<Terminal, "print" | "say">;
-}
-
-/** What is printed. */
-interface Printed {
-  readonly resource: PrintedResource;
-  readonly found: Found;
-}
-
 /** Prints objects in the chosen format, never with what is secret in them. */
 async function printObjects(
-  { resource, found }: Printed,
-  { output, withNamespace }: PrintOptions,
-  { cluster, terminal }: PrintDeps,
+  { resource, found, output, withNamespace }: Printed,
+  cluster: Cluster,
+  terminal: Terminal,
 ): Promise<void> {
   if (output === "json" || output === "yaml") {
     const objects =
