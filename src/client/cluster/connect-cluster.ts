@@ -53,7 +53,7 @@ export const connectCluster: Action<"clusterConnect"> = async (
     isPlain && !flags.rotateKey ? noAddress : await reach(name, { flags, found }, deps);
   if (isOfAgent || projects !== undefined || Object.keys(reached.data).length > 0) {
     const terms = { name, projects, data: reached.data };
-    const secret = await ensureClusterSecret(terms, found, { cluster, terminal });
+    const secret = await ensureClusterSecret(terms, found, deps);
     if (isOfAgent) await ensureOutbox(name, secret, deps);
     if (isOfAgent && (connectedCluster(secret)?.projects ?? []).length === 0)
       terminal.say(`cluster "${name}" lets no project in; set --projects`);
