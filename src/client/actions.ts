@@ -41,8 +41,8 @@ const actions: Actions = {
   plan: async () => (await import("./explain/plan.ts")).plan,
   refreshNow: async () => (await import("./explain/refresh-now.ts")).refreshNow,
   check: async () => (await import("./explain/check.ts")).check,
-  trustConfig: async () => (await import("./admin/admin-actions.ts")).trustConfig,
-  rotateSigningKey: async () => (await import("./admin/admin-actions.ts")).rotateKeyOfIssuer,
+  trustConfig: async () => (await import("./admin/trust-config.ts")).trustConfig,
+  rotateSigningKey: async () => (await import("./admin/rotate-signing-key.ts")).rotateKeyOfIssuer,
   completion: async () => (await import("./completion/completion-script.ts")).printCompletionScript,
   version: async () => (await import("./version.ts")).printVersion,
 };

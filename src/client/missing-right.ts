@@ -39,11 +39,14 @@ export async function readWith<T>(
   }
 }
 
-/** Reads one object; undefined if it does not exist, or if the right to read it is missing. */
+/**
+ * Reads one object with a method of a cluster, such as `get`; undefined if the object does not
+ * exist, or if the right to read it is missing.
+ */
 export async function readObject(
   resource: Resource,
   ref: ObjectRef,
-  read: () => Promise<unknown>,
+  read: (resource: Resource, ref: ObjectRef) => Promise<unknown>,
 ): Promise<Readable<unknown>> {
   // An annotation of a Secret or a role can name it.
   if (!canExist(ref)) return { found: undefined, missing: [] };
@@ -54,7 +57,7 @@ export async function readObject(
     ...(namespace === undefined ? {} : { namespace }),
     name,
   } as const;
-  return readWith<unknown>(right, () => existing(read), undefined);
+  return readWith<unknown>(right, () => existing(() => read(resource, ref)), undefined);
 }
 
 /** The result of a read; undefined if there is no such object. */

@@ -24,6 +24,11 @@ export function choiceOption<const Choice extends string>(
   return { ...text, value: `<${choices.join("|")}>`, choices, parse: oneOf(choices) } as const;
 }
 
+/** An option with the path of a file, which is not empty. */
+export function fileOption(text: Pick<CommandOption, "help">) {
+  return { ...text, value: "<file>", completes: "files", parse: someText } as const;
+}
+
 /** One of a few words. */
 export function oneOf<const Choice extends string>(choices: readonly Choice[]): ParseValue<Choice> {
   return (value, option) => {

@@ -31,9 +31,7 @@ async function versionsIn(
 ): Promise<Readonly<Record<string, string>>> {
   const kubernetes = await serverVersion(cluster.transport);
   const ref = { namespace, name: ownObjects.lease };
-  const { found, missing } = await readObject(resources.leases, ref, () =>
-    cluster.getMetadata(resources.leases, ref),
-  );
+  const { found, missing } = await readObject(resources.leases, ref, cluster.getMetadata);
   const marks = recordAt(recordAt(found, "metadata"), "annotations");
   const controller = stringAt(marks, versionAnnotation);
   if (controller !== undefined) return { kubernetes, controller };

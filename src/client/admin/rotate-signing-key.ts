@@ -1,8 +1,8 @@
-import { annotations, ownObjects } from "../../api/names.ts";
+import { annotations, cliFieldManager, ownObjects } from "../../api/names.ts";
 import { resources } from "../../api/resources.ts";
 import { mostSigningKeys, publishedBeforeMs } from "../../domain/endpoint-token/key-rotation.ts";
 import { timestamp } from "../../domain/plan/conditions.ts";
-import type { Client } from "../../kube/client/client.ts";
+import { type Client, createClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/kube-error.ts";
 import type { PassiveClock } from "../../runtime/clock.ts";
 import {
@@ -11,8 +11,17 @@ import {
   type ObservedSigningKeys,
   parseSigningKeys,
 } from "../../tokens/signing-keys.ts";
+import type { Action } from "../cli.ts";
 import { notFound } from "../failure.ts";
 import { doneText } from "../output.ts";
+
+/** `kubectl latchkey rotate-signing-key`. */
+export const rotateKeyOfIssuer: Action<"rotateSigningKey"> = async ({ flags }, cli) => {
+  const { newEpoch, latchkeyNamespace: namespace } = flags;
+  const client = createClient((await cli.connect(flags)).transport, cliFieldManager);
+  const { clock } = cli;
+  await rotateSigningKey({ namespace, newEpoch }, { client, clock, print: cli.terminal.print });
+};
 
 /** Dependencies of {@link rotateSigningKey}. */
 interface RotateSigningKeyDeps {

@@ -1,7 +1,7 @@
 import { duration, httpsUrl, namespaceName } from "../../runtime/config-values.ts";
 import type { Command } from "../../cli/command.ts";
 import { resultOutput, systemNamespace } from "../connection/connection-options.ts";
-import { clusterName, projectList, serverUrl, someText, switchOption } from "../option-values.ts";
+import { clusterName, projectList, serverUrl, switchOption, fileOption } from "../option-values.ts";
 
 const name = {
   name: "NAME",
@@ -39,12 +39,9 @@ export const clusterCommands = {
           "with --direct of what accepts direct tokens; that of before if unset",
         parse: httpsUrl,
       },
-      addressCa: {
-        value: "<file>",
+      addressCa: fileOption({
         help: "CA certificates of --address; with --direct, a public CA if unset",
-        completes: "files",
-        parse: someText,
-      },
+      }),
       tokenStdin: switchOption({
         help: "with --gateway: store the token that the standard input has",
       }),
@@ -63,12 +60,9 @@ export const clusterCommands = {
           "does not accept the key",
         parse: serverUrl,
       },
-      centralCa: {
-        value: "<file>",
+      centralCa: fileOption({
         help: "CA certificates of --central-server; those of the context if unset",
-        completes: "files",
-        parse: someText,
-      },
+      }),
       ttl: {
         value: "<duration>",
         help: "lifetime of a new key, such as 90d; without it the key does not expire",
@@ -88,12 +82,9 @@ export const clusterCommands = {
       replace: switchOption({
         help: "let another cluster take the place of the one whose agent has reported so far",
       }),
-      outputFile: {
-        value: "<file>",
+      outputFile: fileOption({
         help: "new file for the manifest, with mode 0600, instead of the standard output",
-        completes: "files",
-        parse: someText,
-      },
+      }),
       agentNamespace: {
         value: "<name>",
         help:

@@ -8,10 +8,10 @@ import {
   clusterSecretObject,
   clustersNamespaceObject,
 } from "../../domain/outbox/outbox-objects.ts";
+import type { ConnectedCli } from "../cli.ts";
 import { type Cluster, preconditions } from "../connection/cluster.ts";
 import { existing, type Readable, readWith } from "../missing-right.ts";
 import { doneText } from "../output.ts";
-import type { Terminal } from "../terminal.ts";
 import type { ClusterData } from "./cluster-address.ts";
 import { ensureObject } from "./ensure-object.ts";
 
@@ -34,12 +34,6 @@ export function readClusterSecrets(cluster: Cluster): Promise<Readable<readonly 
   return readWith(right, () => clusterSecrets(cluster), []);
 }
 
-/** What {@link ensureClusterSecret} reads and writes with. */
-interface SecretDeps {
-  readonly cluster: Cluster;
-  readonly terminal: Pick<Terminal, "say">;
-}
-
 /** What the Secret of a cluster shall have. */
 interface SecretTerms {
   readonly name: string;
@@ -53,7 +47,7 @@ interface SecretTerms {
 export async function ensureClusterSecret(
   { name, projects, data }: SecretTerms,
   found: Metadata | undefined,
-  { cluster, terminal }: SecretDeps,
+  { cluster, cli: { terminal } }: ConnectedCli,
 ): Promise<Metadata> {
   if (found === undefined) {
     await ensureObject(clustersNamespaceObject, cluster);

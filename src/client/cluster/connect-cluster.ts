@@ -1,5 +1,6 @@
-import { annotations } from "../../api/names.ts";
+import { annotations, ownObjects } from "../../api/names.ts";
 import type { Manifest, Metadata } from "../../api/object.ts";
+import { recordAt, stringAt } from "../../api/parse.ts";
 import { kubeconfigKey } from "../../domain/gateway/connected-cluster.ts";
 import { connectedCluster, isOutboxOf } from "../../domain/outbox/connected-clusters.ts";
 import { outboxNamespace } from "../../domain/outbox/outbox-names.ts";
@@ -28,7 +29,6 @@ import { applies, applyText, checkWays, namespaceIn, noAddress, reach } from "./
 import { clusterSecrets, ensureClusterSecret, namespaceNamed, secretOf } from "./cluster-secret.ts";
 import { requireConnect } from "./connect-right.ts";
 import { ensureObject } from "./ensure-object.ts";
-import { replaceAgent } from "./replace-agent.ts";
 
 type ConnectFlags = Flags<"clusterConnect">;
 
@@ -53,7 +53,7 @@ export const connectCluster: Action<"clusterConnect"> = async (
     isPlain && !flags.rotateKey ? noAddress : await reach(name, { flags, found }, deps);
   if (isOfAgent || projects !== undefined || Object.keys(reached.data).length > 0) {
     const terms = { name, projects, data: reached.data };
-    const secret = await ensureClusterSecret(terms, found, { cluster, terminal });
+    const secret = await ensureClusterSecret(terms, found, deps);
     if (isOfAgent) await ensureOutbox(name, secret, deps);
     if (isOfAgent && (connectedCluster(secret)?.projects ?? []).length === 0)
       terminal.say(`cluster "${name}" lets no project in; set --projects`);
@@ -134,6 +134,18 @@ async function ensureOutbox(
   const changes = [...counts].map(([what, count]) => `${count} ${what}`);
   const what = changes.length === 0 ? "unchanged" : `configured: ${changes.join(", ")}`;
   cli.terminal.say(doneText(resources.namespaces, { name: outboxNamespace(name) }, what));
+}
+
+/** Lets the next agent that reports become that of a cluster. */
+async function replaceAgent(name: string, { cluster, cli }: ConnectedCli): Promise<void> {
+  const ref = { namespace: outboxNamespace(name), name: ownObjects.agentLease };
+  const { leases } = resources;
+  const holder = stringAt(recordAt(await cluster.get(leases, ref), "spec"), "holderIdentity") ?? "";
+  // The API server refuses an empty text.
+  if (holder !== "") await cluster.patch(leases, ref, { body: { spec: { holderIdentity: null } } });
+  cli.terminal.say(
+    `the next agent that reports becomes that of cluster "${name}"; stop the former one first`,
+  );
 }
 
 /** What decides about the key of the agent. */

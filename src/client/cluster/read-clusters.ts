@@ -108,11 +108,9 @@ async function observeCluster(
     return { found: { ...none, renewedAt: undefined }, missing: [] };
   const { namespaces, leases, configMaps } = resources;
   const namespace = outboxNamespace(name);
-  const place = await readObject(namespaces, { name: namespace }, () =>
-    cluster.getMetadata(namespaces, { name: namespace }),
-  );
+  const place = await readObject(namespaces, { name: namespace }, cluster.getMetadata);
   const ref = { namespace, name: ownObjects.agentLease };
-  const lease = await readObject(leases, ref, () => cluster.get(leases, ref));
+  const lease = await readObject(leases, ref, cluster.get);
   const list = (resource: Resource, labelSelector: string, metadataOnly: boolean) =>
     readWith(
       { verb: "list", resource, namespace },

@@ -1,5 +1,12 @@
 import { duration, namespaceName } from "../../runtime/config-values.ts";
-import { choiceOption, headerText, serverUrl, someText, switchOption } from "../option-values.ts";
+import {
+  choiceOption,
+  fileOption,
+  headerText,
+  serverUrl,
+  someText,
+  switchOption,
+} from "../option-values.ts";
 import type { CommandOptions } from "../../cli/command.ts";
 import type { ConfigOf } from "../../runtime/options.ts";
 
@@ -12,14 +19,11 @@ export const connectionOptions = {
     completes: "namespaces",
     parse: namespaceName,
   },
-  kubeconfig: {
-    value: "<file>",
+  kubeconfig: fileOption({
     help:
       "kubeconfig; if unset, the variables LATCHKEY_SERVER and LATCHKEY_ACCESS_KEY, " +
       "or else KUBECONFIG or ~/.kube/config",
-    completes: "files",
-    parse: someText,
-  },
+  }),
   context: {
     value: "<name>",
     help: "context of the kubeconfig",
@@ -39,24 +43,9 @@ export const connectionOptions = {
       "so prefer a kubeconfig with tokenFile",
     parse: headerText,
   },
-  certificateAuthority: {
-    value: "<file>",
-    help: "CA certificates of the server",
-    completes: "files",
-    parse: someText,
-  },
-  clientCertificate: {
-    value: "<file>",
-    help: "client certificate",
-    completes: "files",
-    parse: someText,
-  },
-  clientKey: {
-    value: "<file>",
-    help: "key of the client certificate",
-    completes: "files",
-    parse: someText,
-  },
+  certificateAuthority: fileOption({ help: "CA certificates of the server" }),
+  clientCertificate: fileOption({ help: "client certificate" }),
+  clientKey: fileOption({ help: "key of the client certificate" }),
   tlsServerName: {
     value: "<name>",
     help: "name in the certificate of the server",

@@ -1,21 +1,25 @@
-import { group, ownObjects, ownSelector } from "../../api/names.ts";
-import { numberAt, recordAt, stringAt } from "../../api/parse.ts";
+import { group, ownObjects, ownSelector, managementEntry } from "../../api/names.ts";
+import { numberAt, recordAt, stringAt, stringsAt } from "../../api/parse.ts";
 import type { ReportItem } from "../../api/report.ts";
 import { resources } from "../../api/resources.ts";
 import { oldestMinor } from "../../domain/kubernetes-version.ts";
 import { nameOf } from "../../domain/report-object.ts";
+import { isKubeError } from "../../kube/client/kube-error.ts";
 import { minorOf, serverVersion } from "../../kube/client/server-version.ts";
 import { sleep } from "../../runtime/clock.ts";
 import type { Action } from "../cli.ts";
 import { servedKinds } from "../cluster/agent-copies.ts";
+import { clustersResource } from "../cluster/connect-right.ts";
 import { credentialItems } from "../cluster/credential-items.ts";
+import { listedClusters } from "../connection/cluster-address.ts";
+import { connectionVariables } from "../connection/connection-variables.ts";
 import { exitCodes } from "../failure.ts";
+import { type Right, rightText } from "../missing-right.ts";
 import { type Paint, tableText } from "../output.ts";
 import { asSentence, isWell, plainItem, printReport } from "../report.ts";
 import { connectedItems } from "./connected-items.ts";
 import { type Checked, forbiddenItem, leaseItem } from "./lease-item.ts";
 import { policyItems } from "./policy-items.ts";
-import { identityItems } from "./check-rights.ts";
 import { reviewItems } from "./review-items.ts";
 
 const everyMs = 2_000;
@@ -130,4 +134,52 @@ function deploymentItem(raw: unknown, namespace: string): ReportItem {
   return available < wanted
     ? plainItem(object, ["problem", "NotAvailable"], `${pods}; ${advice}.`)
     : plainItem(object, ["ok", "Available"], `${pods}.`);
+}
+
+/** Who the user is, and what that user may do with Latchkey where its kinds are served. */
+async function identityItems(
+  checked: Checked,
+  isConnected: boolean,
+): Promise<readonly ReportItem[]> {
+  const { cluster } = checked;
+  const { userInfo } = await cluster.review(resources.selfReviews, {});
+  const groups = stringsAt(userInfo, "groups");
+  const user = { kind: "User", name: stringAt(userInfo, "username") ?? "" };
+  const { namespace } = cluster.choice;
+  const asked: readonly Right[] = isConnected
+    ? []
+    : [
+        { verb: "create", resource: resources.sharedSecrets, namespace },
+        { verb: "list", resource: resources.sharedSecrets, namespace },
+        { verb: "create", resource: resources.ownedAccessKeys },
+        { verb: "create", resource: resources.endpointTokens },
+        ...(await clusterRights(checked)),
+      ];
+  const rights = asked.map(async (right): Promise<ReportItem> => {
+    const { resource, ...attributes } = right;
+    const { allowed } = await cluster.review(resources.selfAccessReviews, {
+      resourceAttributes: { ...attributes, group, resource: resource.plural },
+    });
+    return allowed === true
+      ? plainItem(user, ["info", "Allowed"], `You may ${rightText(right)}.`)
+      : plainItem(user, ["info", "NotAllowed"], `You may not ${rightText(right)}.`);
+  });
+  const { server, key } = connectionVariables;
+  const how = cluster.isOfVariables ? ` The connection is that of ${server} and ${key}.` : "";
+  const own = `You are in the groups ${groups.join(", ")}.${how}`;
+  return [plainItem(user, ["info", "Authenticated"], own), ...(await Promise.all(rights))];
+}
+
+const mostClusters = 16;
+
+/** The rights to share with connected clusters, of which the list has some. */
+async function clusterRights({ cluster, namespace }: Checked): Promise<readonly Right[]> {
+  const listed = await listedClusters(cluster, namespace).catch((error: unknown) => {
+    if (isKubeError(error, "NotFound", "Forbidden")) return {};
+    throw error;
+  });
+  return Object.keys(listed)
+    .filter((name) => name !== managementEntry)
+    .slice(0, mostClusters)
+    .map((name) => ({ verb: "share", resource: clustersResource, name }));
 }

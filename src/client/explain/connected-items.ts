@@ -22,9 +22,7 @@ export async function connectedItems(
 ): Promise<readonly ReportItem[]> {
   const { cluster, namespace } = checked;
   const read = (resource: Resource, name: string) =>
-    readObject(resource, { namespace, name }, () =>
-      cluster.getMetadata(resource, { namespace, name }),
-    );
+    readObject(resource, { namespace, name }, cluster.getMetadata);
   const lease = await read(resources.leases, ownObjects.agentLease);
   if (isServed && lease.found === undefined) return [];
   const central = await read(resources.secrets, ownObjects.central);

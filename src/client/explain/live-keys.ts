@@ -106,7 +106,7 @@ async function otherKeys({
   const { names } = await readableNames({ review }, resource, "default");
   const found: ObservedAccessKey[] = [];
   for (const name of names) {
-    const single = await readObject(resource, { name }, () => get(resource, { name }));
+    const single = await readObject(resource, { name }, get);
     if (single.found !== undefined) found.push(accessKeyCacheEntry(single.found));
   }
   return { found, missing: listed.missing };
@@ -117,7 +117,7 @@ async function readPolicies({ getMetadata }: Cluster): Promise<Readable<PolicySt
   const missing: MissingRight[] = [];
   const storeWith = async (resource: Resource, name: string): Promise<Store<Metadata>> => {
     // A server that does not serve mutating policies answers as for a missing object.
-    const single = await readObject(resource, { name }, () => getMetadata(resource, { name }));
+    const single = await readObject(resource, { name }, getMetadata);
     missing.push(...single.missing);
     return storeOf(single.found === undefined ? [] : [parseMetadata(single.found)], same);
   };

@@ -2,14 +2,13 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { boolYaml11Tag, CORE_SCHEMA, loadAll, mergeTag, YAMLException } from "js-yaml";
 import { keyOf, type Manifest, type ObjectRef } from "../../api/object.ts";
-import { isRecord, ownValue, listAt, recordAt, stringAt } from "../../api/parse.ts";
+import { isRecord, ownValue, listAt, recordAt, stringAt, isOfKind } from "../../api/parse.ts";
 import type { ReportObject } from "../../api/report.ts";
 import { apiVersionOf, type Resource, resources } from "../../api/resources.ts";
 import { SecretText } from "../../api/secret-text.ts";
-import { nameOf } from "../../domain/report-object.ts";
+import { nameOf, annotationField } from "../../domain/report-object.ts";
 import { ConfigError, namespaceName, objectName, UsageError } from "../../runtime/config-values.ts";
 import { errorCode, mostInputBytes, readFileBytes } from "../../runtime/read-text-file.ts";
-import { valueProblem } from "./manifest-values.ts";
 
 /** A kind that decides which copies exist. */
 type PlannedKind = "SharedSecret" | "Namespace" | "Secret";
@@ -232,4 +231,44 @@ function coveredFields(
       ] as const;
     });
   return { ...object, ...Object.fromEntries(entries) };
+}
+
+/** Fields of a key or token that limit it; the schema refuses null in them. */
+const limits = ["scope", "ttl", "disabled"];
+
+/**
+ * What is wrong with the values of an object in a file; undefined if nothing is. The API server
+ * names no annotation that is no text, and a merge patch drops a null before anybody sees it.
+ */
+function valueProblem(document: unknown): string | undefined {
+  const annotations = recordAt(recordAt(document, "metadata"), "annotations");
+  for (const [name, value] of Object.entries(annotations))
+    if (typeof value !== "string" && value !== null)
+      return `${annotationField(name)} must be a string; put the value in quotes`;
+  if (!isKeyOrToken(document)) return undefined;
+  const spec = recordAt(document, "spec");
+  const found = limits.map((field) => nullIn(spec[field], `spec.${field}`));
+  const path = found.find((each) => each !== undefined);
+  return path === undefined ? undefined : `${path} must not be null; set it, or remove the field`;
+}
+
+function isKeyOrToken(document: unknown): boolean {
+  return [resources.ownedAccessKeys, resources.endpointTokens].some((resource) =>
+    isOfKind(document, apiVersionOf(resource), resource.kind),
+  );
+}
+
+/** The path of the first null in a value of a document, whose aliases are bounded. */
+function nullIn(value: unknown, path: string): string | undefined {
+  if (value === null) return path;
+  const fields: readonly (readonly [string, unknown])[] = Array.isArray(value)
+    ? value.map((entry, at) => [`[${at}]`, entry] as const)
+    : isRecord(value)
+      ? Object.entries(value).map(([name, inner]) => [`.${name}`, inner] as const)
+      : [];
+  for (const [step, inner] of fields) {
+    const found = nullIn(inner, `${path}${step}`);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }

@@ -7,10 +7,9 @@ import {
   policyDifference,
   resourcesOf,
 } from "../../domain/policies/guarding-policies.ts";
-import { isKubeError } from "../../kube/client/kube-error.ts";
 import type { Cluster } from "../connection/cluster.ts";
-import { sentenceOf } from "../failure.ts";
 import { plainItem } from "../report.ts";
+import { type Checked, forbiddenItem } from "./lease-item.ts";
 
 /** What is so without a policy; these are shown although they are well. */
 const withoutPolicy: ReadonlyMap<string, string> = new Map([
@@ -53,7 +52,7 @@ interface PolicyTexts {
 /** What a policy of the cluster is, compared with that of this version. */
 export async function policyItem(
   policy: GuardingPolicy,
-  { cluster, namespace }: { readonly cluster: Cluster; readonly namespace: string },
+  { cluster, namespace }: Pick<Checked, "cluster" | "namespace">,
   { isCentral, config, consequence }: PolicyTexts,
 ): Promise<ReportItem> {
   const object = { kind: resourcesOf(policy)[0].kind, name: policy.name };
@@ -71,7 +70,6 @@ export async function policyItem(
     const message = `The policy does not exist, so ${without}; apply ${config}.`;
     return plainItem(object, ["problem", "NotFound"], message);
   } catch (error) {
-    if (!isKubeError(error, "Forbidden")) throw error;
-    return plainItem(object, ["unknown", "Forbidden"], sentenceOf(error));
+    return forbiddenItem(object, error);
   }
 }

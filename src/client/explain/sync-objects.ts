@@ -100,9 +100,7 @@ class SyncReader {
     if (listed?.missing.length === 0) return { found: listed.found.map(parse), missing: [] };
     const names = namespace === undefined ? namespaces : [namespace];
     const single = await this.#each(names, (name) =>
-      readObject(namespaceResource, { name }, () =>
-        this.#cluster.getMetadata(namespaceResource, { name }),
-      ),
+      readObject(namespaceResource, { name }, this.#cluster.getMetadata),
     );
     return {
       found: single.found.map(parse),
@@ -138,7 +136,7 @@ class SyncReader {
       if (requested !== undefined) refs.set(keyOf(requested), requested);
     }
     const single = await this.#each([...refs.values()], (ref) =>
-      readObject(sharedSecrets, ref, () => this.#cluster.get(sharedSecrets, ref)),
+      readObject(sharedSecrets, ref, this.#cluster.get),
     );
     const { found, missing } = await this.#followed(single.found);
     return { found, missing: [...listed.missing, ...single.missing, ...missing] };

@@ -121,9 +121,7 @@ async function namespaceLabels(
 ): Promise<Readable<Readonly<Record<string, string>>>> {
   if (name === "") return { found: {}, missing: [] };
   const resource = resources.namespaces;
-  const { found, missing } = await readObject(resource, { name }, () =>
-    getMetadata(resource, { name }),
-  );
+  const { found, missing } = await readObject(resource, { name }, getMetadata);
   return { found: found === undefined ? {} : parseLatchkeyMetadata(found).labels, missing };
 }
 

@@ -21,10 +21,8 @@ export async function readPlace(
 ): Promise<Readable<SeenPlace>> {
   const { namespaces, secrets, resourceQuotas } = resources;
   const { namespace } = target;
-  const own = await readObject(namespaces, { name: namespace }, () =>
-    cluster.getMetadata(namespaces, { name: namespace }),
-  );
-  const secret = await readObject(secrets, target, () => cluster.getMetadata(secrets, target));
+  const own = await readObject(namespaces, { name: namespace }, cluster.getMetadata);
+  const secret = await readObject(secrets, target, cluster.getMetadata);
   const right = { verb: "list", resource: resourceQuotas, namespace } as const;
   const quotas = await readWith(
     right,

@@ -11,7 +11,13 @@ import {
 } from "../connection/connection-options.ts";
 import { textOptions } from "../objects/text-options.ts";
 import { scopeOptions } from "./scope-options.ts";
-import { accessKeyName, someText, subjectName, switchOption } from "../option-values.ts";
+import {
+  accessKeyName,
+  someText,
+  subjectName,
+  switchOption,
+  fileOption,
+} from "../option-values.ts";
 
 const { userPrefix, teamPrefix } = keyOptions;
 
@@ -24,12 +30,9 @@ const keyName = {
 
 /** How a new key is printed. */
 const newKeyOptions = {
-  outputFile: {
-    value: "<file>",
+  outputFile: fileOption({
     help: "new file for the key, with mode 0600, instead of the standard output",
-    completes: "files",
-    parse: someText,
-  },
+  }),
   ...newKeyOutput,
   gateway: {
     value: "<url>",
@@ -39,12 +42,7 @@ const newKeyOptions = {
       "or the address that the gateway publishes if that server does not accept the key",
     parse: someText,
   },
-  gatewayCa: {
-    value: "<file>",
-    help: "CA certificates of --gateway",
-    completes: "files",
-    parse: someText,
-  },
+  gatewayCa: fileOption({ help: "CA certificates of --gateway" }),
   ...systemNamespace,
 } as const;
 
@@ -212,14 +210,11 @@ export const keyCommands = {
       },
       ...newKeyOptions,
       ...rotatedKeyOutput,
-      keyFile: {
-        value: "<file>",
+      keyFile: fileOption({
         help:
           "with -o manifest: file with the new key; " +
           "if it does not exist, it is made, with mode 0600",
-        completes: "files",
-        parse: someText,
-      },
+      }),
     },
     connects: true,
     examples: [

@@ -12,12 +12,11 @@ import type { Action, Flags } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { Failure, printable, sentenceOf } from "../failure.ts";
 import { keyColumns, keyLines } from "./key-view.ts";
-import { makeKey, newKeyObject } from "./new-key.ts";
+import { makeKey, newKeyObject, tryKey } from "./new-key.ts";
 import { doneText, resultText } from "../output.ts";
 import { deleteOf, describeOf, listOf } from "../objects/object-actions.ts";
 import { scopeOf, spaceFix } from "./scope-options.ts";
 import type { Terminal } from "../terminal.ts";
-import { tryKey } from "./try-key.ts";
 
 const resource = resources.ownedAccessKeys;
 

@@ -13,13 +13,12 @@ import { gatewayAt, publishedGateway, kubeconfigContent } from "../connection/cl
 import type { Cluster } from "../connection/cluster.ts";
 import { connectionVariables } from "../connection/connection-variables.ts";
 import type { ConnectionFlags, NewKeyFormat } from "../connection/connection-options.ts";
-import { exitCodes, Failure } from "../failure.ts";
+import { exitCodes, Failure, sentenceOf } from "../failure.ts";
 import { doneText, jsonText, yamlText } from "../output.ts";
 import { createPrivateFile, type PrivateFile } from "../private-files.ts";
 import { waitUntil } from "../progress.ts";
 import { dotenvText } from "../secrets/values.ts";
 import { keyEnd, unscopedOf } from "./key-view.ts";
-import { tryKey } from "./try-key.ts";
 
 /** Where a new key is printed, and the connection with which it is tried. */
 interface NewKeyPlace extends ConnectionFlags {
@@ -251,4 +250,38 @@ function variablesText(
       return isPlain ? `${name}=${value}\n` : dotenvText([[name, value]]);
     })
     .join("");
+}
+
+/** What the server of a connection says about a key. */
+type KeyTrial =
+  | { readonly kind: "accepted"; readonly userInfo: unknown }
+  /** The server does not know the key, or knows no keys. */
+  | { readonly kind: "unknown" }
+  | { readonly kind: "refused"; readonly why: string };
+
+/** Asks the server of the flags and the kubeconfig whom a key authenticates as. */
+export async function tryKey(
+  token: string,
+  flags: ConnectionFlags,
+  { connect }: Pick<Cli, "connect">,
+): Promise<KeyTrial> {
+  const cluster = await connect({ ...flags, token, as: undefined, asGroup: [] });
+  try {
+    const { userInfo } = await cluster.review(resources.selfReviews, {});
+    return { kind: "accepted", userInfo };
+  } catch (error) {
+    if (isKubeError(error, "Unauthorized")) return { kind: "unknown" };
+    if (isKubeError(error, "Forbidden"))
+      return { kind: "refused", why: reasonIn(error.explanation) ?? sentenceOf(error) };
+    throw error;
+  }
+}
+
+/**
+ * The reason of Latchkey's authorizer in a 403. kube-apiserver knows the user of a key for some
+ * seconds after the key has ended; every valid key may ask about itself.
+ */
+function reasonIn(explanation: string): string | undefined {
+  const at = explanation.indexOf(": the access key of this request ");
+  return at === -1 ? undefined : explanation.slice(at + 2);
 }

@@ -14,7 +14,7 @@ import {
 import { isKubeError } from "../../kube/client/kube-error.ts";
 import { UsageError } from "../../runtime/config-values.ts";
 import { accessKeyCacheEntry } from "../../tokens/access-key.ts";
-import type { Action, Cli, ConnectedCli, Flags } from "../cli.ts";
+import type { Action, ConnectedCli, Flags } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { exitCodeOf, exitCodes, Failure, sentenceOf } from "../failure.ts";
 import { type Readable, readObject, readWith } from "../missing-right.ts";
@@ -91,10 +91,7 @@ async function endAll(
 async function disableAll(
   names: readonly string[],
   { dryRun }: Pick<RevokeFlags, "dryRun">,
-  {
-    cluster,
-    cli: { terminal },
-  }: { readonly cluster: Cluster; readonly cli: Pick<Cli, "terminal"> },
+  { cluster, cli: { terminal } }: ConnectedCli,
 ): Promise<number> {
   const isDry = dryRun === "server";
   let failed = 0;
@@ -151,9 +148,7 @@ async function readBindings(
   const read = await Promise.all(
     bound.map(async (binding) => {
       const ref = { name: binding.roleRef.name };
-      const { found: role, missing } = await readObject(clusterRoles, ref, () =>
-        get(clusterRoles, ref),
-      );
+      const { found: role, missing } = await readObject(clusterRoles, ref, get);
       const item = explainBinding(binding, role === undefined ? [] : parseRole(role).rules, user);
       return { found: item ?? [], missing };
     }),

@@ -58,29 +58,17 @@ export function scopeOf({
   virtualCluster,
   cluster,
 }: ConfigOf<typeof scopeOptions>): Readonly<Record<string, unknown>> | undefined {
-  const scope = {
-    ...listed(
-      "roles",
-      role.map((name) => ({ role: name })),
-    ),
-    ...listed(
-      "projects",
-      project.map((name) => ({ project: name })),
-    ),
-    ...listed(
-      "spaces",
-      space.map(([owner, name]) => ({ project: owner, space: name })),
-    ),
-    ...listed(
-      "virtualClusters",
-      virtualCluster.map(([owner, name]) => ({ project: owner, virtualCluster: name })),
-    ),
-    ...listed(
-      "clusters",
-      cluster.map((name) => ({ cluster: name })),
-    ),
-  };
-  return Object.keys(scope).length === 0 ? undefined : scope;
+  const lists = Object.entries({
+    roles: role.map((name) => ({ role: name })),
+    projects: project.map((name) => ({ project: name })),
+    spaces: space.map(([owner, name]) => ({ project: owner, space: name })),
+    virtualClusters: virtualCluster.map(([owner, name]) => ({
+      project: owner,
+      virtualCluster: name,
+    })),
+    clusters: cluster.map((name) => ({ cluster: name })),
+  }).filter(([, entries]) => entries.length > 0);
+  return lists.length === 0 ? undefined : Object.fromEntries(lists);
 }
 
 /** What makes a namespace a space, given its labels for that, of which one is empty. */
@@ -118,8 +106,4 @@ export function scopeText(scope: ScopeLimit, unscoped: string): string {
   if (words.length === 0) return "nothing";
   const more = words.length - mostWords;
   return [...words.slice(0, mostWords), ...(more > 0 ? [`+${more}`] : [])].join(",");
-}
-
-function listed(name: string, entries: readonly object[]): Readonly<Record<string, unknown>> {
-  return entries.length === 0 ? {} : { [name]: entries };
 }

@@ -6,11 +6,25 @@ import type { Cli } from "../cli.ts";
 import type { ConnectionFlags } from "../connection/connection-options.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { exitCodeOf, printable, sentenceOf } from "../failure.ts";
-import { doneText, type ResultFormat, resultText, triedText } from "../output.ts";
+import {
+  doneText,
+  type ResultFormat,
+  resultText,
+  triedText,
+  jsonText,
+  tableText,
+  yamlText,
+} from "../output.ts";
 import { waitUntil } from "../progress.ts";
-import { findObjects } from "./find-objects.ts";
-import type { PrintedResource } from "./listing.ts";
-import { type ObjectFormat, printObjects } from "./print-objects.ts";
+import type { Terminal } from "../terminal.ts";
+import { findObjects, type Found } from "./find-objects.ts";
+import {
+  type PrintedResource,
+  type PrintedObjects,
+  printedByName,
+  printedList,
+  readableByName,
+} from "./listing.ts";
 import { shownObject } from "./shown-object.ts";
 
 /** What a command is given: its arguments, and these options beside those of the connection. */
@@ -32,12 +46,12 @@ export function listOf(resource: PrintedResource) {
     connected?: Cluster,
   ): Promise<void> => {
     const cluster = connected ?? (await cli.connect(flags));
-    const deps = { cluster, terminal: cli.terminal };
+    const { terminal } = cli;
     const { output, allNamespaces: withNamespace = false } = flags;
     const isInOne = resource.namespaced && !withNamespace;
     const namespace = isInOne ? cluster.choice.namespace : undefined;
-    const found = await findObjects({ resource, namespace }, deps);
-    await printObjects({ resource, found }, { output, withNamespace }, deps);
+    const found = await findObjects({ resource, namespace }, { cluster, terminal });
+    await printObjects({ resource, found, output, withNamespace }, cluster, terminal);
   };
 }
 
@@ -146,4 +160,57 @@ async function endOf(
       return "is being deleted, and you may not read it any more";
     throw error;
   }
+}
+
+/** The formats in which objects are printed; a table without one. */
+type ObjectFormat = "json" | "yaml" | "name" | undefined;
+
+/** What is printed, and how. */
+interface Printed {
+  readonly resource: PrintedResource;
+  readonly found: Found;
+  readonly output: ObjectFormat;
+  readonly withNamespace: boolean;
+}
+
+/** Prints objects in the chosen format, never with what is secret in them. */
+async function printObjects(
+  { resource, found, output, withNamespace }: Printed,
+  cluster: Cluster,
+  terminal: Terminal,
+): Promise<void> {
+  if (output === "json" || output === "yaml") {
+    const objects =
+      found.kind === "list"
+        ? await cluster.list(resource, found.namespace)
+        : await readableByName(cluster, resource, found.refs);
+    const apiVersion = `${resource.group}/${resource.version}`;
+    const items = objects.map((object) => ({
+      apiVersion,
+      kind: resource.kind,
+      ...shownObject(object),
+    }));
+    const list = { apiVersion: "v1", kind: "List", items };
+    return terminal.print(output === "json" ? jsonText(list) : yamlText(list));
+  }
+  const printed =
+    found.kind === "list"
+      ? await printedList(cluster, resource, found.namespace)
+      : await printedByName(cluster, resource, found.refs);
+  if (output === "name") return terminal.print(namesText(printed, resource));
+  if (printed.rows.length === 0) return terminal.say(`no ${resource.kind} found`);
+  terminal.print(columnsText(printed, withNamespace));
+}
+
+/** Lines of `sharedsecret.management.service/name`, as kubectl prints them. */
+function namesText({ rows }: PrintedObjects, { kind, group }: Resource): string {
+  return rows.map(({ ref }) => `${kind.toLowerCase()}.${group}/${printable(ref.name)}\n`).join("");
+}
+
+/** The columns of the API server, after that of the namespace. */
+function columnsText({ columns, rows }: PrintedObjects, withNamespace: boolean): string {
+  const line = (namespace: string, cells: readonly string[]) =>
+    withNamespace ? [namespace, ...cells] : cells;
+  const lines = rows.map(({ ref, cells }) => line(ref.namespace ?? "", cells));
+  return tableText(line("NAMESPACE", columns), lines);
 }

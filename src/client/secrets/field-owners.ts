@@ -9,13 +9,9 @@ const lastApplied = "f:kubectl.kubernetes.io/last-applied-configuration";
  * (Kubernetes, Server-Side Apply, "Field management").
  */
 export function applierWarnings(object: unknown, keys: readonly string[]): readonly string[] {
-  const entries = listAt(recordAt(object, "metadata"), "managedFields");
-  return entries.flatMap((entry) => {
-    const manager = stringAt(entry, "manager") ?? "";
-    const fields = recordAt(entry, "fieldsV1");
-    const data = recordAt(recordAt(fields, "f:spec"), "f:data");
+  return ownersOf(object).flatMap(({ manager, data, isApplier }) => {
     const owned = keys.filter((key) => `f:${key}` in data);
-    if (!applies(entry, fields) || manager === cliFieldManager || owned.length === 0) return [];
+    if (!isApplier || owned.length === 0) return [];
     return [
       `warning: field manager "${manager}" applies ${owned.join(", ")} from its files: ` +
         "its next apply sets the former value again, or fails with a conflict; " +
@@ -38,13 +34,7 @@ interface KeptKeys {
  * management"). Keys that this client set are meant to be in no file.
  */
 export function keptDataKeys(object: unknown): KeptKeys | undefined {
-  const owners = listAt(recordAt(object, "metadata"), "managedFields").map((entry) => {
-    const fields = recordAt(entry, "fieldsV1");
-    const manager = stringAt(entry, "manager") ?? "";
-    const data = recordAt(recordAt(fields, "f:spec"), "f:data");
-    const isMeant = applies(entry, fields) || manager === cliFieldManager;
-    return { manager, data, isMeant, isApplier: isMeant && manager !== cliFieldManager };
-  });
+  const owners = ownersOf(object);
   const applier = owners.find(({ isApplier }) => isApplier);
   const setter = (key: string) => owners.find(({ data }) => `f:${key}` in data);
   const keys = Object.keys(recordAt(recordAt(object, "spec"), "data")).filter(
@@ -55,10 +45,18 @@ export function keptDataKeys(object: unknown): KeptKeys | undefined {
     : { keys, setBy: setter(keys[0])?.manager ?? "", appliedBy: applier.manager };
 }
 
-/** Server-side apply, or client-side apply, which keeps an annotation. */
-function applies(entry: unknown, fields: unknown): boolean {
-  const annotations = recordAt(recordAt(fields, "f:metadata"), "f:annotations");
-  return stringAt(entry, "operation") === "Apply" || lastApplied in annotations;
+/** The field managers of a SharedSecret, and which of its data each has set. */
+function ownersOf(object: unknown) {
+  return listAt(recordAt(object, "metadata"), "managedFields").map((entry) => {
+    const fields = recordAt(entry, "fieldsV1");
+    const manager = stringAt(entry, "manager") ?? "";
+    const data = recordAt(recordAt(fields, "f:spec"), "f:data");
+    const annotations = recordAt(recordAt(fields, "f:metadata"), "f:annotations");
+    // Server-side apply, or client-side apply, which keeps an annotation.
+    const applies = stringAt(entry, "operation") === "Apply" || lastApplied in annotations;
+    const isMeant = applies || manager === cliFieldManager;
+    return { manager, data, isMeant, isApplier: applies && manager !== cliFieldManager };
+  });
 }
 
 /**

@@ -49,7 +49,7 @@ export async function readFollowed(
   if (from === undefined) return undefined;
   const secret = parseSharedSecret(raw);
   const copyRef = dataCopyRef(secret.metadata);
-  const copy = await readObject(resource, copyRef, () => get(resource, copyRef));
+  const copy = await readObject(resource, copyRef, get);
   if (copy.found !== undefined && isCopyOf(secret, copy.found)) return parseSecret(copy.found).data;
   const read = await readSource(secret, from, get);
   const { found } = read;
@@ -78,7 +78,7 @@ async function readSource(
 ): Promise<Readable<FollowedData | undefined>> {
   const { namespace = "" } = secret.metadata;
   const ref = { namespace, name: from.name };
-  const { found, missing } = await readObject(resource, ref, () => get(resource, ref));
+  const { found, missing } = await readObject(resource, ref, get);
   if (missing.length > 0) return { found: undefined, missing };
   return { found: judged(secret, from, found), missing };
 }

@@ -30,7 +30,7 @@ export const getValues: Action<"get"> = async ({ flags, args }, cli) => {
     return terminal.say(`wrote ${values.size} files to ${outputDirectory}`);
   }
   if (output === "value") return printValue(singleOf(name, values), terminal);
-  printValue(valuesText(values, output, { flags: { only, prefix, all }, terminal }), terminal);
+  printValue(valuesText(values, output, { only, prefix, all }, terminal), terminal);
 };
 
 function checkFlags({ all, only, output, prefix }: Flags<"get">, key: string | undefined): void {
@@ -52,15 +52,11 @@ function singleOf(name: string, values: PlainValues): Buffer {
   );
 }
 
-interface VariableOptions {
-  readonly flags: VariableFlags;
-  readonly terminal: Pick<Terminal, "say">;
-}
-
 function valuesText(
   values: PlainValues,
   format: Exclude<ValueFormat, "value">,
-  { flags, terminal }: VariableOptions,
+  flags: VariableFlags,
+  terminal: Pick<Terminal, "say">,
 ): string {
   switch (format) {
     case "json":

@@ -76,7 +76,7 @@ export const setValues: Action<"set"> = async ({ flags, args }, cli) => {
 
 /** The metadata of the object, if it exists and the user may read it. */
 async function readBefore(cluster: Cluster, ref: ObjectRef): Promise<unknown> {
-  return (await readObject(resource, ref, () => cluster.getMetadata(resource, ref))).found;
+  return (await readObject(resource, ref, cluster.getMetadata)).found;
 }
 
 /** The values of env files and of assignments, by data key; of several, the last one counts. */

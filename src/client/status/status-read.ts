@@ -1,26 +1,28 @@
 import { annotations, labels } from "../../api/names.ts";
-import type { Metadata } from "../../api/object.ts";
+import { type Metadata, keyOf } from "../../api/object.ts";
 import { parseLatchkeyMetadata, recordAt, stringMapAt } from "../../api/parse.ts";
-import type { ReportItem, ReportObject } from "../../api/report.ts";
+import type { ReportItem, ReportObject, SyncState } from "../../api/report.ts";
 import { type Resource, resources } from "../../api/resources.ts";
+import { targetCounts } from "../../domain/object-state.ts";
+import { reportObject } from "../../domain/report-object.ts";
 import { clusterList } from "../../domain/sync/option-items.ts";
 import type { Clock, PassiveClock } from "../../runtime/clock.ts";
-import { isCentral, readAgentCopies } from "../cluster/agent-copies.ts";
+import { isCentral, readAgentCopies, type AgentCopy } from "../cluster/agent-copies.ts";
 import { clusterItem } from "../cluster/cluster-item.ts";
 import { type ReadCluster, readNamedClusters } from "../cluster/read-clusters.ts";
 import type { Cluster } from "../connection/cluster.ts";
-import { connectedItems } from "../explain/connected-items.ts";
+import { connectedItems, agentCopyItem } from "../explain/connected-items.ts";
 import { policyItems } from "../explain/policy-items.ts";
 import { plainItem, withMissing } from "../report.ts";
 import { type Readable, readWith, rightText } from "../missing-right.ts";
 import { findObjects } from "../objects/find-objects.ts";
 import { readableByName } from "../objects/listing.ts";
-import { connectedSources } from "./connected-status.ts";
 import {
   lifetimeStatus,
   type LifetimeStatus,
   sourceStatus,
   type StatusReport,
+  type SourceStatus,
 } from "./status-report.ts";
 
 /** What a report is about. */
@@ -183,4 +185,37 @@ async function copiesByUid({
   if (missing.length > 0) return undefined;
   const copies = found.map(parseLatchkeyMetadata);
   return Map.groupBy(copies, (copy) => copy.labels[labels.sourceUid] ?? "");
+}
+
+/** The SharedSecrets of the central cluster, by what their copies in a connected cluster say. */
+function connectedSources(copies: readonly AgentCopy[]): readonly SourceStatus[] {
+  return [...Map.groupBy(copies, ({ source }) => keyOf(source)).values()].map((own) =>
+    connectedSource(own),
+  );
+}
+
+const targets: ReadonlyMap<string, SyncState> = new Map([
+  ["ok", "synced"],
+  ["problem", "failed"],
+  ["unknown", "pending"],
+]);
+
+function connectedSource(copies: readonly AgentCopy[]): SourceStatus {
+  const secrets = copies.map((copy): ReportItem => {
+    const item = agentCopyItem(copy);
+    return { ...item, target: targets.get(item.state) };
+  });
+  const count = (target: SyncState) => secrets.filter((item) => item.target === target).length;
+  const [synced, failed, pending] = [count("synced"), count("failed"), count("pending")];
+  const object = reportObject(resources.sharedSecrets.kind, copies[0]?.source ?? { name: "" });
+  const summary = `${synced} of ${secrets.length} copies here are current`;
+  return {
+    ...plainItem(object, failed > 0 ? ["problem", "NotCurrent"] : ["ok", "CopyFound"], summary),
+    targets: { ...targetCounts({}), synced, failed, pending },
+    summary,
+    secrets,
+    said: "",
+    areNamed: true,
+    clusters: [],
+  };
 }

@@ -8,7 +8,7 @@ import {
   systemNamespace,
 } from "../connection/connection-options.ts";
 import { scopeOptions } from "../keys/scope-options.ts";
-import { serverUrl, someText, subjectName, switchOption, tokenName } from "../option-values.ts";
+import { serverUrl, subjectName, switchOption, tokenName, fileOption } from "../option-values.ts";
 
 /** The lifetime and the scope of a token. */
 const tokenOptions = {
@@ -153,25 +153,10 @@ export const tokenCommands = {
         help: "kube-apiserver or direct endpoint of the cluster, which accepts direct tokens",
         parse: serverUrl,
       },
-      addressCa: {
-        value: "<file>",
-        help: "CA certificates of --address",
-        completes: "files",
-        parse: someText,
-      },
-      keyFile: {
-        value: "<file>",
-        help: "file with an access key, for the gateway",
-        completes: "files",
-        parse: someText,
-      },
+      addressCa: fileOption({ help: "CA certificates of --address" }),
+      keyFile: fileOption({ help: "file with an access key, for the gateway" }),
       ttl: tokenOptions.ttl,
-      outputFile: {
-        value: "<file>",
-        help: "new file, with mode 0600",
-        completes: "files",
-        parse: someText,
-      },
+      outputFile: fileOption({ help: "new file, with mode 0600" }),
       ...systemNamespace,
     },
     connects: true,
