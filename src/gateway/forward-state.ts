@@ -17,6 +17,9 @@ export interface ForwardDeps extends OwnBodyDeps {
   readonly onEnd: (result: ForwardResult) => void;
 }
 
+/** A reason of its own: AbortController makes one with a stack, which costs more than a refusal. */
+export const requestIsOver = new Error("the request is over");
+
 /** A forwarded request, and what its client got so far, until it is over. */
 export abstract class OpenForward {
   protected readonly admitted: AdmittedRequest;

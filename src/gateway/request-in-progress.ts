@@ -20,7 +20,7 @@ import {
   type IdentifiedRequest,
 } from "./admit-request.ts";
 import { type Decision, refusalOf } from "./credential.ts";
-import type { ForwardResult } from "./forward-state.ts";
+import { type ForwardResult, requestIsOver } from "./forward-state.ts";
 import type { GatewayMetrics } from "./gateway-metrics.ts";
 import type { InFlightRequest, InFlightRequests } from "./in-flight-requests.ts";
 import type { OwnBodyDeps } from "./own-body.ts";
@@ -61,9 +61,6 @@ type RequestState =
     };
 
 const over: RequestState = { kind: "over" };
-
-/** A reason of its own: AbortController makes one with a stack, which costs more than a refusal. */
-const requestIsOver = new Error("the request is over");
 
 /** Answers a request instead of forwarding it. */
 export function refuseRequest(

@@ -7,7 +7,7 @@ import type { ForwardedRequest, Forwarding } from "../kube/forward/forwarder.ts"
 import { ByteCollector } from "../runtime/byte-collector.ts";
 import type { Exchange } from "../runtime/exchange.ts";
 import type { AdmittedRequest } from "./admit-request.ts";
-import { type ForwardDeps, OpenForward, refusalOfFailure } from "./forward-state.ts";
+import { type ForwardDeps, OpenForward, refusalOfFailure, requestIsOver } from "./forward-state.ts";
 import { OwnBodyReader } from "./own-body.ts";
 import { sendRefusal } from "./send-refusal.ts";
 
@@ -37,9 +37,6 @@ const answerTooLarge = refusal(
   "upstream",
   `the answer of the API server is larger than ${mostAnswerBytes} bytes`,
 );
-
-/** A reason of its own: AbortController makes one with a stack. */
-const requestIsOver = new Error("the request is over");
 
 /**
  * An admitted request that the gateway answers itself, out of whole answers of the API server, and

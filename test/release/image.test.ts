@@ -14,7 +14,7 @@ describe("the start of a container", () => {
       User: "65532:65532",
       ExposedPorts: { "8080/tcp": {}, "8443/tcp": {} },
       Env: ["NODE_ENV=production"],
-      Entrypoint: ["/nodejs/bin/node", expect.any(String), expect.any(String), "/app/latchkey.mjs"],
+      Entrypoint: ["/nodejs/bin/node", expect.any(String), "/app/latchkey.mjs"],
       Cmd: ["controller"],
     });
   });
