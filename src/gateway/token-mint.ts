@@ -7,9 +7,10 @@ import { sleep } from "../runtime/clock.ts";
 import type { OwnBody } from "./own-body.ts";
 import { type WholeAnswer, WholeExchange } from "./whole-exchange.ts";
 
-/** Pauses between two looks at the object, in milliseconds; the last one repeats. */
-const pausesMs = [20, 40, 80, 100, 100, 100, 100, 250];
 const longestWaitMs = 30_000;
+
+/** The pause after so much time, in milliseconds: the last one makes the answer an eighth later. */
+const pauseAfter = (ms: number): number => Math.min(20 + ms / 8, 250);
 
 /**
  * Creates a DirectClusterEndpointToken and answers once it has its token (specification, "HTTP
@@ -51,8 +52,9 @@ export class TokenMint extends WholeExchange {
     const cancel = clock.wakeAfter(longestWaitMs, () => late.abort());
     let last: WholeAnswer | undefined;
     try {
-      for (let look = 0; !this.isOver && !late.signal.aborted; look += 1) {
-        const pause = pausesMs[Math.min(look, pausesMs.length - 1)] ?? 0;
+      const began = clock.monotonic();
+      while (!this.isOver && !late.signal.aborted) {
+        const pause = pauseAfter(clock.monotonic() - began);
         await sleep(pause, { clock, signal: late.signal });
         last = await this.#look(path);
         if (last.status === 200 && isMintOver(parsed(last.body))) break;

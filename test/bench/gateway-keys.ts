@@ -1,9 +1,10 @@
 import { performance } from "node:perf_hooks";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
 import { ownPath, parsed, tokenRequest } from "../support/bench-objects.ts";
-import { repeated } from "../support/measured-run.ts";
+import { inTurns } from "../support/measured-run.ts";
+import { percentile } from "../support/percentile.ts";
 import type { RunningServer } from "./bench-fixture.ts";
-import { getThrough, type Ways } from "./gateway-ways.ts";
+import { getThrough, type Way, type Ways } from "./gateway-ways.ts";
 import { latencyRow, type Row, row } from "./report.ts";
 
 /** Unknown keys, more at a time than the gateway lets wait. */
@@ -30,21 +31,58 @@ export async function garbageRow(
   });
 }
 
-/** POST of a token to its answer with `status.token`. */
-export async function mintRow({ http1 }: Ways, tokens: number): Promise<Row> {
-  const times = await repeated(tokens, async (token) => {
-    const began = performance.now();
-    const { statusCode, body } = await http1.pool.request({
-      method: "POST",
-      path: http1.prefix + ownPath("directclusterendpointtokens"),
-      headers: { authorization: http1.authorization, "content-type": "application/json" },
-      body: JSON.stringify(tokenRequest(`posted-${token}`, "").body),
-    });
-    const answer = parsed(await body.text());
-    const minted = stringAt(recordAt(answer, "status"), "token") !== undefined;
-    if (statusCode !== 201 || !minted)
-      throw new Error(`POST of a token: ${statusCode}, ${minted ? "a" : "no"} token`);
-    return performance.now() - began;
+/**
+ * POST of a token to its answer with `status.token`, in turns with a POST to the API server by an
+ * administrator, who reads the object until it has its token.
+ */
+export async function mintRows({ http1, direct }: Ways, tokens: number): Promise<readonly Row[]> {
+  const { gateway, ceiling } = await inTurns(tokens, {
+    gateway: (round) => timed(() => mintThrough(http1, `posted-${round}`)),
+    ceiling: (round) =>
+      timed(async () => {
+        const name = `read-${round}`;
+        let answer = await send(direct, "POST", tokenRequest(name, "").body);
+        while (!isMinted(answer)) answer = await send(direct, "GET", undefined, name);
+      }),
   });
-  return latencyRow("POST of a token to its answer with status.token", times);
+  const what = "POST of a token to its answer with status.token";
+  const [p50, p99] = [0.5, 0.99].map((part) => percentile(gateway, part));
+  return [
+    latencyRow(what, gateway, { ceiling: percentile(ceiling, 0.99) }),
+    row(`${what}: p99 of p50`, [(p99 ?? Number.NaN) / (p50 ?? Number.NaN), "times"], {
+      goal: "<= 3",
+      note: `of the bare client's ${(percentile(ceiling, 0.99) / percentile(ceiling, 0.5)).toFixed(1)}`,
+    }),
+  ];
 }
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const began = performance.now();
+  await work();
+  return performance.now() - began;
+}
+
+async function mintThrough(way: Way, name: string): Promise<void> {
+  const answer = await send(way, "POST", tokenRequest(name, "").body);
+  if (!isMinted(answer)) throw new Error("the answer to the POST of a token has no token");
+}
+
+async function send(
+  { pool, prefix, authorization }: Way,
+  method: "GET" | "POST",
+  body?: unknown,
+  name?: string,
+): Promise<unknown> {
+  const { statusCode, body: answer } = await pool.request({
+    method,
+    path: prefix + ownPath("directclusterendpointtokens", name),
+    headers: { authorization, "content-type": "application/json" },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  if (statusCode > 201) throw new Error(`${method} of a token: ${statusCode}`);
+  return parsed(text);
+}
+
+const isMinted = (token: unknown): boolean =>
+  stringAt(recordAt(token, "status"), "token") !== undefined;

@@ -11,7 +11,7 @@ import { readingRows } from "./reading-costs.ts";
 import { execRows } from "./gateway-exec.ts";
 import { clusterRows } from "./gateway-clusters.ts";
 import { floodRow } from "./gateway-floods.ts";
-import { garbageRow, mintRow } from "./gateway-keys.ts";
+import { garbageRow, mintRows } from "./gateway-keys.ts";
 import { neighbourRows } from "./gateway-neighbours.ts";
 import { requestRows } from "./gateway-requests.ts";
 import { type Watched, watchRows } from "./gateway-streams.ts";
@@ -84,7 +84,7 @@ async function measureStreams(terms: Terms): Promise<void> {
   fixture.say("unknown keys, exec, tokens");
   report([await garbageRow(ways, terms.gateway, size.small)]);
   report(await execRows(fixture, ways));
-  await withController(fixture, async () => report([await mintRow(ways, size.credentials)]));
+  await withController(fixture, async () => report(await mintRows(ways, size.credentials)));
 }
 
 interface Paths extends Watched {
