@@ -37,3 +37,36 @@ export function endOfString(text: string, start: number): number {
   }
   return text.length;
 }
+
+const [colon, brace] = [0x3a, 0x7b];
+
+/**
+ * Whether an object of a valid JSON text has a member twice, however its name is escaped: readers
+ * differ in which of the two they take (RFC 8259, section 4).
+ */
+export function hasMemberTwice(text: string): boolean {
+  /** The names so far in each open object; undefined for a list. */
+  const open: (Set<unknown> | undefined)[] = [];
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (opening.has(code)) open.push(code === brace ? new Set() : undefined);
+    else if (closing.has(code)) open.pop();
+    else if (code === quote) {
+      const end = endOfString(text, at + 1);
+      const name: unknown = JSON.parse(text.slice(at, end + 1));
+      at = end;
+      if (!isName(text, end + 1)) continue;
+      const names = open.at(-1);
+      if (names?.has(name) === true) return true;
+      names?.add(name);
+    }
+  }
+  return false;
+}
+
+/** Whether the string that ends here is the name of a member. */
+function isName(text: string, end: number): boolean {
+  let at = end;
+  while (" \t\r\n".includes(text.charAt(at)) && at < text.length) at += 1;
+  return text.charCodeAt(at) === colon;
+}

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { excessIn } from "../../src/api/bounded-json.ts";
+import { excessIn, hasMemberTwice } from "../../src/api/bounded-json.ts";
 import { runs } from "../support/property-runs.ts";
 
 const bounds = { values: 6, depth: 3 };
@@ -53,3 +53,31 @@ function sizeOf(value: unknown): readonly [values: number, depth: number] {
   const values = sizes.reduce((sum, [own]) => sum + own, 1);
   return [values, sizes.reduce((most, [, depth]) => Math.max(most, depth), 0) + 1];
 }
+
+describe("hasMemberTwice", () => {
+  test.each([
+    [`{"a":1,"b":1}`, false],
+    [`{"a":1,"a":2}`, true],
+    [String.raw`{"a":1,"\u0061":2}`, true],
+    [`{"a":{"a":1}}`, false],
+    [`{"a":{"b":1,"b":2}}`, true],
+    [`[{"a":1},{"a":2}]`, false],
+    [`{"a":"a","b":"a"}`, false],
+    [`{"a" :1 , "a" :2}`, true],
+    [`{"a":["a","a"]}`, false],
+    [String.raw`{"a\"":1,"a":2}`, false],
+    [`{"__proto__":1,"a":2,"__proto__":3}`, true],
+    [`"a"`, false],
+  ])("%s: %j", (text, isTwice) => {
+    expect(hasMemberTwice(text)).toBe(isTwice);
+  });
+
+  test("finds none in what JSON.stringify writes", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(hasMemberTwice(JSON.stringify(value, undefined, 1))).toBe(false);
+      }),
+      runs(200),
+    );
+  });
+});

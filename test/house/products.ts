@@ -23,10 +23,10 @@ const products: readonly (readonly [name: string, paths: RegExp])[] = [
     "access keys and scope",
     new RegExp(
       [
-        "^domain/(access-key|scope|grants|requester|policies|webhook)/|^policies/|^authn/|^webhooks/",
+        "^domain/(access-key|oidc|scope|grants|requester|policies|webhook)/|^policies/|^authn/|^webhooks/",
         "^controllers/(grants|policy-report|central-enqueuer)",
         "^controllers/kinds/(owned-access-key|grant-role|requester-grant|connector-data)",
-        "^tokens/(access-key|admitted-key|connector-data)",
+        "^tokens/(access-key|admitted-key|connector-data|oidc-)",
         "^api/(owned-access-key|scope|requester|access-review|token-review|admission-review)",
       ].join("|"),
     ),
