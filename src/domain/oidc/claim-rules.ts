@@ -34,15 +34,15 @@ const [mostRules, longestName, longestValue] = [16, 256, 1024];
 export function parseClaimRules(text: string): ClaimRules {
   const lines = text.replace(/\n$/, "").split("\n");
   if (lines.length > mostRules) return refused(`it has more than ${mostRules} lines`);
-  const rules = lines.map(ruleIn);
-  const problem = rules.findIndex((rule) => typeof rule === "string");
-  if (problem >= 0) return refused(`line ${problem + 1} ${String(rules[problem])}`);
-  const parsed = rules.filter((rule) => typeof rule !== "string");
-  const names = parsed.map(({ name }) => name);
-  const twice = names.findIndex((name, at) => names.indexOf(name) !== at);
-  return twice >= 0
-    ? refused(`line ${twice + 1} names a claim of another line; a name stands once`)
-    : { kind: "rules", rules: parsed };
+  const rules: ClaimRule[] = [];
+  for (const [at, line] of lines.entries()) {
+    const rule = ruleIn(line);
+    if (typeof rule === "string") return refused(`line ${at + 1} ${rule}`);
+    if (rules.some(({ name }) => name === rule.name))
+      return refused(`line ${at + 1} names a claim of another line; a name stands once`);
+    rules.push(rule);
+  }
+  return { kind: "rules", rules };
 }
 
 /** A rule, or what is wrong with its line: the rest of a sentence that begins with the line. */
