@@ -47,7 +47,7 @@ const create = (wanted: Wanted, by: Caller = alice): Promise<Answer> =>
   dryCreate(by, collection, tokenFor(wanted));
 const warningsOf = ({ code, warnings = [] }: Answer): readonly string[] => {
   expect(code).toBe(201);
-  return warnings.filter((text) => text.includes("is valid at every connected cluster"));
+  return warnings.filter((text) => text.includes("latchkey-warn-token-audience"));
 };
 
 const one = (cluster: string) => ({ clusters: [{ cluster }] });

@@ -27,8 +27,7 @@ async function warningsOf(
   expect({ code, stderr }).toMatchObject({ code: 0 });
   return stderr
     .split("\n")
-    .filter((line) => line.includes("latchkey-warn-credential") && line.includes(" spec.scope"))
-    .filter((line) => !line.includes("is deprecated"));
+    .filter((line) => line.startsWith("Warning: ") && line.includes("latchkey-warn-scope"));
 }
 
 const enforced: unknown = expect.stringMatching(

@@ -87,9 +87,9 @@ export const refusedRequests: readonly (readonly [policy: string, by: Caller, re
     mergeStored({ spec: { access: [{ users: ["tenant"], verbs: ["get"] }] } }),
   ],
   ["deletion-guard", tenant, mergeStored({ metadata: { ownerReferences: [noOwner] } })],
-  ["object-bounds", root, scoped(["*", "pods"])],
-  ["object-bounds", root, scoped(...names(16).map(() => names(64)))],
-  ["object-bounds", root, postToken(named("nowhere", annotations.audienceCluster, "-"))],
+  ["scope-wildcards", root, scoped(["*", "pods"])],
+  ["scope-bounds", root, scoped(...names(16).map(() => names(64)))],
+  ["token-audience", root, postToken(named("nowhere", annotations.audienceCluster, "-"))],
   [
     "object-bounds",
     root,

@@ -82,7 +82,7 @@ function isClusterName(text: string): boolean {
 
 /**
  * The cluster outside of which a scope covers nothing, so that it can only be about this one;
- * undefined if it could cover something elsewhere. (The policy latchkey-object-bounds must agree.)
+ * undefined if it could cover something elsewhere. (The policy latchkey-token-audience must agree.)
  */
 function soleCluster(scope: ScopeLimit): string | undefined {
   if (scope === "none" || scope === "unreadable") return undefined;

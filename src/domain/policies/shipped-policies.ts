@@ -22,7 +22,7 @@ export const shippedPolicies = {
     "0.1.0": "bae029c57de23ccf8d66bd1d5e2c2e092153613dff289a7b91d7304faeef4d2c",
   },
   "latchkey-object-bounds": {
-    "0.1.0": "70ecf9be0f15e28883329c008a42e090a73f9efefacb75d90b02339b06f1f00a",
+    "0.1.0": "9b265fec432b1ded32936f5caa2da8740f37729f1d16480495fa586aaf714ddf",
   },
   "latchkey-outbox": {
     "0.1.0": "4d72d0fb8aef8760bdad08809263a461d9073a0ed9ba42d4869e8ee75cd64ddc",
@@ -52,10 +52,19 @@ export const shippedPolicies = {
   "latchkey-requester-lock": {
     "0.1.0": "54e5f50a12caf6bd052c241dd63b2995efdb366625fd0949fd30ddba2b48976b",
   },
+  "latchkey-scope-bounds": {
+    "0.1.0": "0ac6ce6a6a0a6e02fa5b228d7c7b6429d65ecf7b8ef800772db80c652e543ea8",
+  },
+  "latchkey-scope-wildcards": {
+    "0.1.0": "455593c4c56bcddcba15062a89dc9cc98c341cfef197fe0495fa1d94a5043269",
+  },
   "latchkey-status-lock": {
     "0.1.0": "862a490910751dc8c52603408252b955307bbcf31611a0a5c9f256aa370c56a1",
   },
   "latchkey-sync-from": {
     "0.1.0": "70a0ad449a203499ecc5d053f4cfbc4af13eca3476df4583a736af37df9a9cb4",
+  },
+  "latchkey-token-audience": {
+    "0.1.0": "421f7effbd5c68394ffd3171aca207026bdf19b3d1b46b89490c2809ed073487",
   },
 } as const;
