@@ -1,5 +1,6 @@
+import { annotations } from "../api/names.ts";
 import { type Key, keyOf, type ObjectRef } from "../api/object.ts";
-import { refreshRequestOf } from "../domain/sync/refresh-request.ts";
+import { recordAt, stringAt } from "../api/parse.ts";
 import type { Source } from "../domain/sync/copy.ts";
 import type { Refresh, SyncState } from "./sync-state.ts";
 
@@ -13,6 +14,8 @@ export interface RefreshProgress {
 
 /** Least time between the starts of two refreshes of a SharedSecret. */
 const leastIntervalMs = 10_000;
+/** Characters of `refresh-now` that count; the status contains as many. */
+const longestValue = 256;
 
 /**
  * Starts the refresh that a SharedSecret requests, if one is due at `now`, in milliseconds since
@@ -25,8 +28,9 @@ export function observeRefresh(
 ): RefreshProgress {
   const { bySource } = leader.memory.refreshes;
   const key = keyOf(secret.metadata);
-  const { requested, refreshed } = refreshRequestOf(secret);
-  const { uid } = secret.metadata;
+  const { uid, annotations: given } = secret.metadata;
+  const requested = given[annotations.refreshNow]?.slice(0, longestValue);
+  const refreshed = stringAt(recordAt(secret.status, "sync"), "refreshed");
   const known = bySource.get(key);
   const last = known?.uid === uid ? known : undefined;
   const done = last?.waiting.size === 0 ? last.value : refreshed;

@@ -60,12 +60,14 @@ class KeyCredential implements Credential {
   readonly sharedAs: string;
   readonly isScoped: boolean;
   readonly ownKey: NonNullable<Credential["ownKey"]>;
-  readonly #resolved: ResolvedKey;
+  readonly #presented: Presented;
   readonly #deps: KeyAuthenticatorDeps;
 
-  constructor({ user, resolved }: Presented, deps: KeyAuthenticatorDeps) {
+  constructor(presented: Presented, deps: KeyAuthenticatorDeps) {
+    [this.#presented, this.#deps] = [presented, deps];
+    const { user, resolved } = presented;
     const { metadata } = resolved.key;
-    [this.id, this.user, this.#resolved, this.#deps] = [metadata.uid, user, resolved, deps];
+    [this.id, this.user] = [metadata.uid, user];
     this.sharedAs = personOf(resolved, user.username);
     this.isScoped = isScoped(resolved);
     const { name, uid } = metadata;
@@ -79,7 +81,7 @@ class KeyCredential implements Credential {
   ): Promise<Decision> {
     const deps = this.#deps;
     const locations = locationsAt(destination);
-    await locations?.decided(effectiveScopes(this.#resolved), left);
+    await locations?.decided(effectiveScopes(this.#presented.resolved), left);
     const authorizing = { ...authorizeDeps(deps, destination.server, locations), left };
     const decision = await authorizeKey(this.id, request, authorizing);
     return within(decision, request, { deps, destination });
@@ -108,10 +110,6 @@ class KeyCredential implements Credential {
 
   get #current(): ResolvedKey | undefined {
     return this.#deps.accessKeys.byId(this.id);
-  }
-
-  get #presented(): Presented {
-    return { user: this.user, resolved: this.#resolved };
   }
 }
 

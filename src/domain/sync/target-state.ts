@@ -5,7 +5,7 @@
  *
  * 1. What is asked for: sync-options.ts reads the annotations of a SharedSecret, with the help of
  *    option-items.ts, copy-metadata.ts, sync-format.ts and data-from.ts; placeholder.ts reads what
- *    a Secret asks for, and refresh-request.ts which refresh was asked for and done.
+ *    a Secret asks for.
  * 2. What exists: copy.ts has a SharedSecret and a Secret as they are in memory, and the manifests
  *    of copies. source-secret.ts judges the Secret that a SharedSecret follows, source-pace.ts says
  *    when it is read, and data-copy.ts has the copy for readers.
