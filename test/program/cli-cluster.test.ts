@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { load, loadAll } from "js-yaml";
 import { beforeAll, describe, expect, inject, it } from "vitest";
+import { ownLabel } from "../../src/api/names.ts";
 import { listAt, recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
 import { startConnectProxy } from "../support/connect-proxy.ts";
 import { askWith, worksAs } from "../support/key-request.ts";
@@ -219,7 +220,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey cluster", () => {
 
   it("a namespace that is not an outbox is not touched, and nothing is made", async () => {
     const name = unique("foreign");
-    const metadata = { name: namespaceOf(name), labels: { owner: "team-a" } };
+    const metadata = { name: namespaceOf(name), labels: { ...ownLabel, owner: "team-a" } };
     await api.create("/api/v1/namespaces", { metadata });
     const before = await api.get(outboxPath(name));
     const connected = await connect(name, "--replace");
