@@ -169,6 +169,26 @@ test.each<[what: string, write: Write, bindings: readonly string[]]>([
   expect(found).toEqual(bindings.toSorted());
 });
 
+// A match condition cannot read variables, so the types stand in both.
+test("the usual write that latchkey-own-secrets does not evaluate has no type that it refuses", () => {
+  const text = readFileSync(
+    new URL("../../config/connected-policies/own-secrets.yaml", import.meta.url),
+    "utf8",
+  );
+  const [condition = "", rules = ""] = text.split("\n  variables:\n");
+  const typesIn = (part: string) => [
+    ...part.matchAll(/'((?:[a-z.]+)\/(?:token|service-account-token)?)'/g),
+  ];
+  const named = (part: string) =>
+    [...new Set(typesIn(part).map(([, type = ""]) => type))].toSorted();
+  expect(named(condition)).toEqual([
+    "bootstrap.kubernetes.io/token",
+    "helm.sh/",
+    "kubernetes.io/service-account-token",
+  ]);
+  expect(named(rules)).toEqual(named(condition));
+});
+
 // kube-apiserver sends these groups to no policy, and since 1.37 to no webhook.
 test("no rule of a policy or webhook is about reviews", () => {
   const configurations = ["webhook/admission.yaml", "before-1.36/requester-annotations.yaml"];
