@@ -3,7 +3,8 @@ import { isTrueAt, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { patch, post } from "../support/bare-client.ts";
 import { home, sharedSecretPath, sharedSecretRequest } from "../support/bench-objects.ts";
 import { type BenchFixture, removeSource, type Running } from "./bench-fixture.ts";
-import { latencyRow, type Row } from "./report.ts";
+import { waitBound } from "./controller-readings.ts";
+import { latencyRow, type Row, row } from "./report.ts";
 import { watchCollection } from "./watch-collection.ts";
 
 const name = "granted";
@@ -28,6 +29,7 @@ export async function accessRows(
     return admin.send(patch(sharedSecretPath(home, name), { spec: { access } }));
   };
   const end = await running.readings.begin();
+  const before = await running.readings.read();
   for (let sample = 0; sample < samples; sample += 1) {
     const user = `reader-${sample}`;
     await give([user, "somebody"]);
@@ -43,6 +45,7 @@ export async function accessRows(
     const askedBack = performance.now();
     revoked.push((await untilMay(fixture, user, false)) - askedBack);
   }
+  const after = await running.readings.read();
   const usage = await end();
   bindings.stop();
   await removeSource(fixture, running, name);
@@ -50,6 +53,10 @@ export async function accessRows(
     latencyRow("grant to RoleBinding", bound, { goal: "< 250 ms" }),
     latencyRow("grant to effect", granted, { goal: "< 250 ms", usage }),
     latencyRow("revoke to effect", revoked, { goal: "< 250 ms" }),
+    row("grant: event to reconcile, at most", [waitBound(before, after, 0.99), "ms p99"], {
+      goal: "<= 10",
+      note: "bounds of the histogram are 1 and 10 ms; the first request follows at once",
+    }),
   ];
 }
 

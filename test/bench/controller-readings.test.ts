@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readingOf } from "./controller-readings.ts";
+import { readingOf, waitBound } from "./controller-readings.ts";
 
 const text = `# HELP rest_client_requests_total Requests.
 rest_client_requests_total{code="201",method="POST",host="a:1"} 3
@@ -24,6 +24,24 @@ describe("readingOf", () => {
       cpuSeconds: 1.5,
       residentMB: 100,
     });
+  });
+
+  it("bounds how long most items have waited since an earlier reading", () => {
+    const waited = (bound: string, count: number, name = "copy"): string =>
+      `workqueue_queue_duration_seconds_bucket{le="${bound}",name="${name}"} ${count}\n`;
+    const at = (within1: number, within10: number, all: number) =>
+      readingOf(
+        waited("0.001", within1) +
+          waited("0.001", 2, "key") +
+          waited("0.01", within10) +
+          waited("0.01", 2, "key") +
+          waited("+Inf", all) +
+          waited("+Inf", 2, "key"),
+      );
+    const before = at(0, 5, 10);
+    expect(waitBound(before, at(100, 105, 110), 0.99)).toBe(1);
+    expect(waitBound(before, at(98, 105, 110), 0.99)).toBe(10);
+    expect(waitBound(before, at(98, 103, 110), 0.99)).toBe(Infinity);
   });
 
   it("subtracts the timer that monitors the event loop from its longest block", () => {

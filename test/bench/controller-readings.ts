@@ -17,6 +17,8 @@ export interface Reading extends Vitals {
   readonly residentMB: number;
   /** The longest block since the previous reading. */
   readonly blockMs: number;
+  /** How many items have waited in a queue for at most so many seconds, by the text of the bound. */
+  readonly waited: Readonly<Record<string, number>>;
 }
 
 /** Reads Prometheus' text format. */
@@ -25,9 +27,14 @@ export function readingOf(text: string): Reading {
   const lines = /^rest_client_requests_total\{.*method="([A-Z]+)".*\} (\S+)$/gm;
   for (const [, method = "", value] of text.matchAll(lines))
     requests[method] = (requests[method] ?? 0) + Number(value);
+  const waited: Record<string, number> = {};
+  const waits = /^workqueue_queue_duration_seconds_bucket\{.*le="([^"]+)".*\} (\S+)$/gm;
+  for (const [, bound = "", value] of text.matchAll(waits))
+    waited[bound] = (waited[bound] ?? 0) + Number(value);
   return {
     ...vitalsIn(text),
     requests,
+    waited,
     cpuSeconds: sumOf(text, "process_cpu_seconds_total"),
     residentMB: sumOf(text, "process_resident_memory_bytes") / 1e6,
     blockMs: Math.max(0, sumOf(text, "nodejs_eventloop_lag_max_seconds") * 1000 - loopTimerMs),
@@ -102,6 +109,19 @@ export function readingsOf(url: string): Readings {
       return { seconds, usage: await end() };
     },
   };
+}
+
+/**
+ * The bound of the histogram, in milliseconds, within which this part of the items began to be
+ * worked on between two readings.
+ */
+export function waitBound(before: Reading, after: Reading, part: number): number {
+  const countOf = (bound: string): number =>
+    (after.waited[bound] ?? 0) - (before.waited[bound] ?? 0);
+  const bounds = Object.keys(after.waited).filter((bound) => bound !== "+Inf");
+  const enough = part * countOf("+Inf");
+  const found = bounds.filter((bound) => countOf(bound) >= enough).map(Number);
+  return Math.min(...found) * 1000;
 }
 
 /** The peak resident memory of a process, in megabytes; undefined if Linux does not provide it. */

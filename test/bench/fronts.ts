@@ -48,9 +48,10 @@ export async function fronts({
 }: Bench): Promise<void> {
   // The smallest benchmark shows that it runs.
   const rounds = sizeName === "tiny" ? 1 : 5;
-  await grantAdmins(fixture);
-  const key = await makeAdminKey(fixture, "fronts-bench");
-  const paths = await seed(fixture);
+  const admins = "fronts-bench";
+  await grantAdmins(fixture, admins);
+  const key = await makeAdminKey(fixture, admins, admins);
+  const paths = await seed(fixture, "fronts");
   const { BEFORE: before } = process.env;
   const started: Record<string, Front> = {
     floor: await startProxy(fixture, [

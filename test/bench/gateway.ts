@@ -12,6 +12,7 @@ import { execRows } from "./gateway-exec.ts";
 import { clusterRows } from "./gateway-clusters.ts";
 import { floodRow } from "./gateway-floods.ts";
 import { garbageRow, mintRows } from "./gateway-keys.ts";
+import { newKeyRows } from "./gateway-new-keys.ts";
 import { neighbourRows } from "./gateway-neighbours.ts";
 import { requestRows } from "./gateway-requests.ts";
 import { type Watched, watchRows } from "./gateway-streams.ts";
@@ -35,7 +36,7 @@ interface Terms {
 export async function gateway({ fixture, size: { gateway: size }, report }: Bench): Promise<void> {
   await grantAdmins(fixture);
   const key = await makeAdminKey(fixture, user);
-  const paths = await seed(fixture);
+  const paths = await seed(fixture, "gateway");
   // Each part has a gateway of its own: memory that another part took is not given back.
   const measured = async (part: (terms: Terms) => Promise<void>): Promise<void> => {
     const running = await fixture.startGateway();
@@ -84,23 +85,27 @@ async function measureStreams(terms: Terms): Promise<void> {
   fixture.say("unknown keys, exec, tokens");
   report([await garbageRow(ways, terms.gateway, size.small)]);
   report(await execRows(fixture, ways));
-  await withController(fixture, async () => report(await mintRows(ways, size.credentials)));
+  await withController(fixture, async () => {
+    report(await mintRows(ways, size.credentials));
+    report(await newKeyRows(fixture, ways.http1, size.credentials));
+  });
 }
 
 interface Paths extends Watched {
   readonly list: string;
 }
 
-/** Creates what the requests ask for. */
-export async function seed({ admin }: BenchFixture): Promise<Paths> {
+/** Creates what the requests of a part ask for. */
+export async function seed({ admin }: BenchFixture, part: string): Promise<Paths> {
   const configMaps = `/api/v1/namespaces/${home}/configmaps`;
   const configMap = (name: string, bytes: number, labels: object) =>
     admin.send(post(configMaps, { metadata: { name, labels }, data: { text: "x".repeat(bytes) } }));
-  await configMap("one", 600, { size: "small" });
-  for (let at = 0; at < 10; at += 1) await configMap(`big-${at}`, 100_000, { size: "big" });
+  await configMap(`${part}-one`, 600, { size: `${part}-small` });
+  for (let at = 0; at < 10; at += 1)
+    await configMap(`${part}-big-${at}`, 100_000, { size: `${part}-big` });
   return {
-    object: `${configMaps}/one`,
-    list: `${configMaps}?labelSelector=size%3Dbig&resourceVersion=0`,
-    collection: `${configMaps}?labelSelector=size%3Dsmall&resourceVersion=0`,
+    object: `${configMaps}/${part}-one`,
+    list: `${configMaps}?labelSelector=size%3D${part}-big&resourceVersion=0`,
+    collection: `${configMaps}?labelSelector=size%3D${part}-small&resourceVersion=0`,
   };
 }

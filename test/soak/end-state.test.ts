@@ -128,6 +128,17 @@ describe("the end state of a soak", () => {
     ["a copy has different data", { [copy]: { data: { a: "Qg==" } } }, /web-1\/db has other data/],
     ["a copy has additional data", { [copy]: { data: { b: "QQ==" } } }, /web-1\/db has other data/],
     ["the source does not exist", { "sharedsecrets/home/db": null }, /without consent/],
+    [
+      "the source says that it cannot be applied",
+      {
+        "sharedsecrets/home/db": {
+          status: {
+            conditions: [condition("Synced", "Synced"), condition("Ready", "ApplyFailed")],
+          },
+        },
+      },
+      /home\/db says that it cannot be applied/,
+    ],
     ["a placeholder is deleted", { [`secrets/${nameOf(others[0] ?? first)}`]: null }, /is gone/],
     [
       "a placeholder has all data although it asks for a part",

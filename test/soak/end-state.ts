@@ -46,6 +46,10 @@ export function differencesIn(stored: Stored): readonly string[] {
   const owned = ["ownedaccesskeys", "directclusterendpointtokens"];
   return [
     ...problemsAtRest(stored),
+    // A repair of what was undone often is tried again only after a minute.
+    ...objectsOf(stored, "sharedsecrets")
+      .filter(({ status }) => status?.conditions?.some(({ reason }) => reason === "ApplyFailed"))
+      .map(({ metadata }) => `${nameOf(metadata)} says that it cannot be applied`),
     ...placeholders.flatMap((place) =>
       names.has(nameOf(place)) ? [] : [`${nameOf(place)} is gone`],
     ),
