@@ -8,8 +8,8 @@ run = exec npm run --silent
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
-dev: node_modules/.package-lock.json ## start a cluster with Latchkey and its samples, until Ctrl-C: CONNECTED=1 adds a connected cluster
-	@CONNECTED=$(CONNECTED) $(run) dev
+dev: node_modules/.package-lock.json ## start a cluster with Latchkey and its samples, until Ctrl-C: CONNECTED=1 adds a connected cluster, ISSUERS=<file> issuers of tokens
+	@CONNECTED=$(CONNECTED) ISSUERS=$(ISSUERS) $(run) dev
 
 test: check ## run every behaviour once, on a real control plane: VITEST_FLAGS=<flags>
 	@$(run) test -- $(VITEST_FLAGS)

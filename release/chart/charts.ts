@@ -115,6 +115,7 @@ function managementChart(kustomize: Kustomize): Chart {
     templates: {
       "_helpers.tpl": handWritten("helpers.tpl"),
       "requesters.yaml": bindings,
+      "issuers.yaml": handWritten("issuers.tpl"),
       "NOTES.txt": handWritten("notes-latchkey.txt"),
     },
     values: [

@@ -146,6 +146,12 @@ export const managementValues: readonly Value[] = [
   ),
   ...subjectValues("requesters", "may create keys and tokens for themselves"),
   ...subjectValues("projectSharers", "may share SharedSecrets with every project"),
+  {
+    name: "issuers",
+    initial: "",
+    schema: { ...text, maxLength: 262_144 },
+    help: "Issuers whose tokens stand for access keys, as the text of an AuthenticationConfiguration of kube-apiserver; if empty, the ConfigMap `latchkey-issuers` is yours",
+  },
   switchOf(
     "webhook.certManager.enabled",
     "cert-manager issues the certificates, and the webhook has no permission to write webhook configurations; set `webhook.admissionPath`",

@@ -83,6 +83,9 @@ export const reasons = {
   SourceInvalid: "The Secret that data-from names cannot be a source; copies keep their data.",
   SourceChangesOften: "The Secret that data-from names changes often, and copies follow slowly.",
   MissingKey: "spec.key is empty.",
+  InvalidClaims:
+    "The annotations that say which tokens are accepted are invalid, or trust too many tokens.",
+  UnknownIssuer: "The issuer in the issuer annotation is not one of the configured ones.",
   MissingSubject: "None of spec.user, spec.team and spec.subject is set.",
   UnsupportedSubject: "A key must not act as this user, subject or group.",
   InvalidScope: "spec.scope is invalid, or names a role that does not exist.",

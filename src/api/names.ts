@@ -37,7 +37,7 @@ export const authorizerFieldManager = "latchkey-direct-authorizer";
 /** The field manager of everything that kubectl latchkey writes. */
 export const cliFieldManager = "kubectl-latchkey";
 
-/** Names of the Lease, of the Secrets and of the ConfigMap in Latchkey's own namespace. */
+/** Names of the Lease, of the Secrets and of the ConfigMaps in Latchkey's own namespace. */
 export const ownObjects = {
   lease: "latchkey-controller",
   signingKeys: "latchkey-signing-keys",
@@ -50,6 +50,8 @@ export const ownObjects = {
   authorizerKeys: "latchkey-direct-authorizer-keys",
   connectorKey: "latchkey-connector-key",
   clusterList: "latchkey-clusters",
+  /** The ConfigMap with the issuers whose tokens may be used as keys. */
+  issuers: "latchkey-issuers",
   /** Of the agent, in Latchkey's namespace of the connected cluster and in its outbox. */
   agentLease: "latchkey-cluster-agent",
   /** Of the agent: the kubeconfig of the central cluster, in a connected cluster. */
@@ -148,9 +150,12 @@ export const extras = {
   scopeHash: `${group}/scope-hash`,
   /**
    * The uid of the OwnedAccessKey or of the DirectClusterEndpointToken, whatever Latchkey has
-   * authenticated. No authorizer decides by it, so that no request is judged twice.
+   * authenticated; for a token of another issuer, a hash of its id. No authorizer decides by it, so
+   * that no request is judged twice.
    */
   credentialId: `${group}/credential-id`,
+  /** When the token that was presented ends, in RFC 3339; absent for a key. */
+  credentialEnds: `${group}/credential-ends`,
 } as const;
 
 /** Extras of a user that authenticated with a direct token in a connected cluster. */
@@ -229,6 +234,7 @@ export const annotationPrefixes = { sync: `${group}/sync-`, copy: `${group}/copy
 export const annotations = {
   allowCopyKeys: `${group}/allow-copy-keys`,
   audienceCluster: `${group}/audience-cluster`,
+  claims: `${group}/claims`,
   clusterSyncError: `${group}/cluster-sync-error`,
   clusterUid: `${group}/cluster-uid`,
   connectorData: `${group}/connector-data`,
@@ -238,6 +244,7 @@ export const annotations = {
   copyLabels: `${group}/copy-labels`,
   copyOf: `${group}/copy-of`,
   createdAt: `${group}/created-at`,
+  credentialEnds: `${group}/credential-ends`,
   dataFor: `${group}/data-for`,
   dataFrom: `${group}/data-from`,
   dataFromKeys: `${group}/data-from-keys`,
@@ -246,6 +253,7 @@ export const annotations = {
   filled: `${group}/filled`,
   formerCa: `${group}/former-ca`,
   formerRequester: `${group}/former-requester`,
+  issuer: `${group}/issuer`,
   outboxFormat: `${group}/outbox-format`,
   projects: `${group}/projects`,
   refreshNow: `${group}/refresh-now`,

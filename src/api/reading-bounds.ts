@@ -30,6 +30,12 @@ export const readingBounds = {
   selfReview: { bytes: 64 * kib, values: 2_048, depth: 16 },
   rulesReview: { bytes: 1 * mib, values: 100_000, depth: 16 },
   token: { bytes: 8 * kib },
+  /** A token of another issuer; those of GitHub have 2 kB. */
+  foreignToken: { bytes: 16 * kib, values: 1_000, depth: 16 },
+  /** The discovery document or the keys of another issuer: ten with certificates have 30 kB. */
+  foreignKeys: { bytes: 256 * kib, values: 64 },
+  /** The ConfigMap latchkey-issuers. */
+  issuers: { bytes: 256 * kib, depth: 16 },
   /** One with two certificates has 10 kB. */
   clusterKubeconfig: { bytes: 128 * kib },
   /** The URL of an API server. */

@@ -205,6 +205,9 @@ export const reportReasons = {
   Authenticated: "The API server knows you as this user.",
   Allowed: "You have the right.",
   NotAllowed: "You do not have the right.",
+  TokenAccepted: "The token has what the key asks of it, whatever its signature is.",
+  TokenRefused: "The key does not accept the token.",
+  SignatureNotChecked: "Nothing says yet whether the issuer of the token signed it.",
 } as const;
 
 /** Name of a reason. */

@@ -13,6 +13,8 @@ export interface RequesterAnnotations {
   readonly groups: readonly string[];
   /** The uid of the access key that authenticated the request; absent for other credentials. */
   readonly keyId?: string;
+  /** When the token ends that the request was made with, as a text of RFC 3339. */
+  readonly credentialEnds?: string;
 }
 
 /** The requester of an object, or why it could not be verified. */
@@ -38,12 +40,18 @@ export const lockedAnnotations: readonly string[] = [
   annotations.requesterUid,
   annotations.requesterGroups,
   annotations.requesterKeyId,
+  annotations.credentialEnds,
   annotations.formerRequester,
   annotations.audienceCluster,
   ...lifetimeAnnotations,
 ];
 
-const keptAnnotations: readonly string[] = [...lockedAnnotations, annotations.connectorData];
+const keptAnnotations: readonly string[] = [
+  ...lockedAnnotations,
+  annotations.issuer,
+  annotations.claims,
+  annotations.connectorData,
+];
 
 /**
  * The requester annotations of an object; undefined when it has none. Does not check whether they
@@ -54,11 +62,13 @@ export function requesterAnnotationsOf(metadata: Annotated): RequesterAnnotation
   if (name === "") return undefined;
   const groups = metadata.annotations[annotations.requesterGroups] ?? "";
   const keyId = metadata.annotations[annotations.requesterKeyId];
+  const credentialEnds = metadata.annotations[annotations.credentialEnds];
   return {
     name,
     uid: metadata.annotations[annotations.requesterUid] ?? "",
     groups: groups.split("\n").filter((entry) => entry !== ""),
     ...(keyId === undefined ? {} : { keyId }),
+    ...(credentialEnds === undefined ? {} : { credentialEnds }),
   };
 }
 

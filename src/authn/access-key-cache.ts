@@ -9,6 +9,7 @@ import type { SecretText } from "../api/secret-text.ts";
 import { connectorDataRef } from "../domain/access-key/connector-data.ts";
 import { rankedCandidates } from "../domain/access-key/duplicate-key.ts";
 import type { KeyConfig, ResolvedKey } from "../domain/access-key/key-state.ts";
+import type { Issuers } from "../domain/oidc/trusted-tokens.ts";
 import { type ScopeRoles, scopeRolesIn } from "../domain/scope/scope-roles.ts";
 import {
   locationOf,
@@ -18,11 +19,20 @@ import {
 import { areFresh, staleReasons } from "../kube/informer/cache-freshness.ts";
 import type { InformerDeps } from "../kube/informer/informer-options.ts";
 import { Informer } from "../kube/informer/informer.ts";
+import type { Change } from "../kube/informer/store.ts";
 import { type WatchReading, watchReadings } from "../kube/informer/watch-metrics.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { accessKeyCacheEntry, presentedKey } from "../tokens/access-key.ts";
 import { accessKeyCodec } from "./access-key-codec.ts";
 import { createKeyResolver, keyIndexers, keyIndexes } from "../domain/access-key/key-resolver.ts";
+import {
+  type IssuerConfigOptions,
+  issuerConfig,
+  issuersIn,
+  issuersProblem,
+  logIssuers,
+  type ObservedIssuers,
+} from "./issuer-config.ts";
 import { requesterPolicyInformers } from "./requester-policies.ts";
 
 /** The result of a lookup; `malformed` for a text that cannot be a key, which is not looked up. */
@@ -51,6 +61,17 @@ export interface AccessKeyCache {
   isWatchOpen(): boolean;
   /** Looks up a presented key. */
   lookup(presented: SecretText): LookupResult;
+  /**
+   * Whether the issuers are at most 30 s old. Keys do not depend on it: a process without the right
+   * to read the ConfigMap serves them and refuses tokens.
+   */
+  areIssuersFresh(): boolean;
+  /** The issuers that count. */
+  issuers(): Issuers;
+  /** Why the text of the issuers is not taken, in one sentence; undefined if it is. */
+  issuersProblem(): string | undefined;
+  /** The key whose object has this name. */
+  byName(name: string): ResolvedKey | undefined;
   /** The key whose object has this uid. */
   byId(uid: string): ResolvedKey | undefined;
   /** All keys with this index. */
@@ -82,6 +103,12 @@ const noConditions = [] as const;
 
 /** What the cache is built from. */
 interface AccessKeyCacheDeps extends InformerDeps {
+  readonly issuers: {
+    /** What no issuer of tokens may have. */
+    readonly taken: IssuerConfigOptions["taken"];
+    /** Called with the issuers that count, before `onChange`. */
+    readonly use: (issuers: Issuers) => void;
+  };
   /** Called for each change of what decides about a request with a key. */
   readonly onChange?: () => void;
 }
@@ -99,10 +126,20 @@ export function createAccessKeyCache(deps: AccessKeyCacheDeps, config: KeyConfig
   const scopeRoles = new ScopeRolesCache(deps, onChange);
   const policies = requesterPolicyInformers(deps, onChange);
   const all = [keys, namespaces, scopeRoles.informer, ...policies.informers];
+  const issuers = issuerInformer(deps, config, ({ after }) => {
+    if (after !== undefined) logIssuers(after, deps.log);
+    deps.issuers.use(issuersIn(issuers.store));
+    onChange();
+  });
 
   const byIndex = (index: string): readonly ObservedAccessKey[] =>
     keys.store.by(keyIndexes.keyIndex, index);
-  const resolver = createKeyResolver({ keys: keys.store, policies: policies.stores, config });
+  const resolver = createKeyResolver({
+    keys: keys.store,
+    policies: policies.stores,
+    issuers: () => issuersIn(issuers.store),
+    config,
+  });
   /** Each key is resolved once until anything changes that it is resolved from. */
   const byId = (uid: string): ResolvedKey | undefined => {
     const known = resolved.get(uid);
@@ -114,11 +151,15 @@ export function createAccessKeyCache(deps: AccessKeyCacheDeps, config: KeyConfig
   };
 
   return {
-    run: async (signal) => void (await Promise.all(all.map((informer) => informer.run(signal)))),
+    run: async (signal) =>
+      void (await Promise.all([...all, issuers].map((informer) => informer.run(signal)))),
     synced: Promise.all(all.map((informer) => informer.synced)).then(() => undefined),
     isFresh: () => areFresh(all, deps.clock.monotonic()),
     staleReasons: () => staleReasons(all, deps.clock.monotonic()),
-    watches: () => watchReadings(all, deps.clock),
+    watches: () => watchReadings([...all, issuers], deps.clock),
+    areIssuersFresh: () => areFresh([issuers], deps.clock.monotonic()),
+    issuers: () => issuersIn(issuers.store),
+    issuersProblem: () => issuersProblem(issuers.store),
     isWatchOpen: () => keys.isWatchOpen,
     lookup(presented) {
       const plain = presentedKey(presented);
@@ -127,6 +168,10 @@ export function createAccessKeyCache(deps: AccessKeyCacheDeps, config: KeyConfig
       return (owner && byId(owner.metadata.uid)) ?? "unknown";
     },
     byId,
+    byName(name) {
+      const uid = keys.store.get(name)?.metadata.uid;
+      return uid === undefined ? undefined : byId(uid);
+    },
     ofIndex: byIndex,
     withIndexOf: (presented) => rankedCandidates(byIndex(presentedKey(presented)?.index ?? "")),
     countOf: (requester) => counts.of(requester),
@@ -157,6 +202,25 @@ function keyInformer(
       onChange({ before, after }) {
         counts.note(before?.metadata, after?.metadata);
         onChange();
+      },
+    },
+    deps,
+  );
+}
+
+function issuerInformer(
+  { issuers: { taken }, ...deps }: AccessKeyCacheDeps,
+  { namespace }: KeyConfig,
+  onChange: (change: Change<ObservedIssuers>) => void,
+): Informer<ObservedIssuers> {
+  const { listOptions, parse, noteChange } = issuerConfig({ namespace, taken });
+  return new Informer<ObservedIssuers>(
+    {
+      listOptions,
+      parse,
+      onChange(change) {
+        noteChange(change);
+        onChange(change);
       },
     },
     deps,

@@ -36,6 +36,7 @@ const actions: Actions = {
     (await import("./cluster/disconnect-cluster.ts")).disconnectCluster,
   clusterList: async () => (await import("./cluster/list-clusters.ts")).listClusters,
   kubeconfig: async () => (await import("./connection/kubeconfig.ts")).printKubeconfig,
+  credential: async () => (await import("./oidc/credential.ts")).printCredential,
   why: async () => (await import("./explain/why.ts")).why,
   status: async () => (await import("./status/status.ts")).printStatus,
   plan: async () => (await import("./explain/plan.ts")).plan,

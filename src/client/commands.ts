@@ -4,6 +4,7 @@ import { clusterCommands } from "./cluster/cluster-commands.ts";
 import { resultOutput, systemNamespace } from "./connection/connection-options.ts";
 import { explainCommands } from "./explain/explain-commands.ts";
 import { keyCommands } from "./keys/key-commands.ts";
+import { oidcCommands } from "./oidc/oidc-commands.ts";
 import { oneOf, someText, switchOption } from "./option-values.ts";
 import { secretCommands } from "./secrets/secret-commands.ts";
 import { tokenCommands } from "./tokens/token-commands.ts";
@@ -65,6 +66,7 @@ export const commands = {
   ...secretCommands,
   ...keyCommands,
   ...tokenCommands,
+  ...oidcCommands,
   ...clusterCommands,
   ...explainCommands,
   ...adminCommands,

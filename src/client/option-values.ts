@@ -1,6 +1,7 @@
 import { letInProjects } from "../domain/outbox/connected-clusters.ts";
 import { longestClusterName } from "../domain/outbox/outbox-names.ts";
 import { isDataKey } from "../api/data-key.ts";
+import { parseClaimRules } from "../domain/oidc/claim-rules.ts";
 import {
   ConfigError,
   isNamespaceName,
@@ -108,6 +109,33 @@ export const variablePrefix = fitting(
   /^[A-Za-z_][A-Za-z0-9_]{0,252}$/,
   "must begin the name of a variable, such as DB_: letters, digits and _, no digit first",
 );
+
+/** The name of a variable. */
+export const variableName = fitting(
+  /^[A-Za-z_][A-Za-z0-9_]{0,252}$/,
+  "must be the name of a variable, such as LATCHKEY_TOKEN: letters, digits and _, no digit first",
+);
+
+/** An audience of a token: one of an issuer, a slash and the name of a key. */
+export const tokenAudience = fitting(
+  /^[\x21-\x7e]{1,512}$/,
+  "must be an audience without blanks, such as https://latchkey.example.com/ci",
+);
+
+/** The id of a repository of GitHub. */
+export const repositoryId = fitting(
+  /^[1-9][0-9]{0,18}$/,
+  "must be a number, which gh api repos/OWNER/NAME --jq .id prints",
+);
+
+/** A line of the annotation about claims, such as `environment=production`. */
+export const claimLine: ParseValue<string> = (value, option) => {
+  const parsed = /\p{Cc}/u.test(value)
+    ? ({ kind: "refused", problem: "has a control character" } as const)
+    : parseClaimRules(value);
+  if (parsed.kind === "rules") return value;
+  throw new ConfigError(option, value, parsed.problem.replace(/^line 1 /, ""));
+};
 
 /** `NAME`, or `NAME.KEY`, whose key may have other letters than a name. */
 export const sharedSecretOrKey: ParseValue<string> = (value, option) =>

@@ -1,4 +1,5 @@
 import { resources } from "../api/resources.ts";
+import { issuersIn } from "../authn/issuer-config.ts";
 import { createKeyResolver } from "../domain/access-key/key-resolver.ts";
 import type { PassiveClock } from "../runtime/clock.ts";
 import { centralAnswers } from "./central-answers.ts";
@@ -31,6 +32,7 @@ export function centralProgram(options: ControllerOptions, clock: PassiveClock):
         keyResolver: createKeyResolver({
           keys: stores.keys,
           policies: stores.requesterPolicies,
+          issuers: () => issuersIn(stores.issuers),
           config: options,
         }),
         keysAsOf: () =>

@@ -2,6 +2,7 @@ import type { EndpointToken } from "../api/endpoint-token.ts";
 import type { Metadata } from "../api/object.ts";
 import type { ObservedAccessKey } from "../api/owned-access-key.ts";
 import type { ObservedRoleBinding, GrantRole, ObservedRole } from "../api/role.ts";
+import type { ObservedIssuers } from "../authn/issuer-config.ts";
 import type { PolicyStores } from "../domain/requester/installed-policies.ts";
 import type { ObservedConnectorSecret } from "../domain/access-key/connector-data.ts";
 import type { ObservedOutboxSecret } from "../domain/outbox/outbox-secret.ts";
@@ -42,6 +43,8 @@ export interface Stores extends SyncStores {
   readonly revokedTokens: ReadStore<RevokedTokensConfigMap>;
   /** Secrets of Latchkey's own namespace with the connector data of keys. */
   readonly connectorData: ReadStore<ObservedConnectorSecret>;
+  /** The ConfigMap with the issuers whose tokens stand for keys. */
+  readonly issuers: ReadStore<ObservedIssuers>;
   /** ClusterRoles that scopes may name. */
   readonly scopeRoles: ReadStore<ObservedRole>;
   /** Secrets that connect clusters; the oldest of a name counts. */
@@ -62,6 +65,7 @@ export const indexes = {
   parentKey: "parent-key",
   scopeRole: "scope-role",
   connectorData: "connector-data",
+  issuer: "issuer",
   grantedName: "granted-name",
   clusterName: "cluster-name",
   outboxName: "outbox-name",

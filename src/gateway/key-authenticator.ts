@@ -5,10 +5,10 @@ import {
   authorizeNow,
   type AuthorizeKeyDeps,
   type KeyDecision,
-  notSyncedMessage,
   withLabels,
 } from "../authn/authorize-request.ts";
 import { identifyKey, type IdentifyKeyDeps } from "../authn/identify-key.ts";
+import type { AcceptedToken } from "../authn/oidc-tokens.ts";
 import { authenticate, type UserInfo } from "../domain/access-key/authenticate.ts";
 import { identityOf } from "../domain/access-key/key-identity.ts";
 import { personOf } from "../domain/access-key/key-person.ts";
@@ -18,6 +18,7 @@ import {
   keyEndsAt,
   type ResolvedKey,
 } from "../domain/access-key/key-state.ts";
+import { trustsSame } from "../domain/oidc/trusted-tokens.ts";
 import type { KeyEnd } from "../domain/gateway/key-end.ts";
 import { unauthorized } from "../domain/gateway/refusal.ts";
 import { spaceProblem } from "../domain/gateway/space-problem.ts";
@@ -37,7 +38,7 @@ export function keyAuthenticator(deps: KeyAuthenticatorDeps): Authenticator {
   return {
     async authenticate(token, peerAddress) {
       const identification = await identifyKey({ token, peerAddress }, deps);
-      if (identification.kind === "not-ready") return notReady(notSyncedMessage);
+      if (identification.kind === "not-ready") return notReady(identification.why);
       // The time of the answer must not tell a key that was valid from one that never was.
       if (identification.kind === "refused")
         await deps.unknownKeyRetries.wait(peerAddress, deps.clock);
@@ -50,6 +51,7 @@ export function keyAuthenticator(deps: KeyAuthenticatorDeps): Authenticator {
 interface Presented {
   readonly user: UserInfo;
   readonly resolved: ResolvedKey;
+  readonly token?: AcceptedToken;
 }
 
 class KeyCredential implements Credential {
@@ -98,14 +100,17 @@ class KeyCredential implements Credential {
 
   isValid(): boolean {
     const now = this.#current;
-    const isAccepted =
-      now !== undefined && authenticate(now, this.#deps.clock.now()).kind === "authenticated";
-    return isAccepted && isSameCredential(this.#presented, now);
+    const at = this.#deps.clock.now();
+    const { token } = this.#presented;
+    const isAccepted = now !== undefined && authenticate(now, at).kind === "authenticated";
+    const isVerified = token === undefined || (token.endsAt > at && token.isVerified());
+    return isAccepted && isVerified && isSameCredential(this.#presented, now);
   }
 
   endsAt(): number {
     const now = this.#current;
-    return now === undefined ? Infinity : keyEndsAt(now);
+    const tokenEndsAt = this.#presented.token?.endsAt ?? Infinity;
+    return Math.min(tokenEndsAt, now === undefined ? Infinity : keyEndsAt(now));
   }
 
   get #current(): ResolvedKey | undefined {
@@ -117,6 +122,7 @@ class KeyCredential implements Credential {
 function isSameCredential({ user, resolved }: Presented, now: ResolvedKey | undefined): boolean {
   if (now === resolved || now === undefined) return true;
   if (now.key.keyDigest !== resolved.key.keyDigest) return false;
+  if (!trustsSame(now.tokens, resolved.tokens)) return false;
   const identity = identityOf(now.key.spec, now.config.prefixes);
   return (
     identity.kind !== "invalid" &&

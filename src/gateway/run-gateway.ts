@@ -1,6 +1,6 @@
 import { gatewayFieldManager, group } from "../api/names.ts";
 import { resources } from "../api/resources.ts";
-import { createAccessKeyCache, exposeFreshness } from "../authn/access-key-cache.ts";
+import { followIdentities } from "../authn/follow-identities.ts";
 import { exposeLabelTrust } from "../authn/request-locations.ts";
 import { identificationResults, UnknownKeyRetries } from "../authn/identify-key.ts";
 import { KeyMismatches } from "../authn/key-mismatch.ts";
@@ -59,7 +59,9 @@ export function assembleGateway(
   );
   const { client, following, inFlight } = base;
   const onChange = (): void => inFlight.changed();
-  const accessKeys = createAccessKeyCache({ ...following, onChange }, options);
+  const { proxyOf } = deps;
+  const identities = followIdentities(options, { ...following, metrics, proxyOf, onChange });
+  const { accessKeys, tokens } = identities;
   const lastActivity = new LastActivity({ ...following, accessKeys, client, metrics });
   const events = new EventRecorder({
     client,
@@ -85,7 +87,6 @@ export function assembleGateway(
   );
   const probes = new ClusterProbes({ clusters, clock });
   exposeWatches(() => [...accessKeys.watches(), ...clusters.watches()], metrics);
-  exposeFreshness(accessKeys, metrics);
   exposeClusters(() => ({ ...probes.readings(), expiring: clusters.expiring() }), metrics);
   exposeLabelTrust(() => clusters.trust(), metrics);
   const certificates = new Certificates("gateway", options, { ...following, client, metrics });
@@ -95,6 +96,7 @@ export function assembleGateway(
       routes: gatewayRoutes,
       authenticator: keyAuthenticator({
         accessKeys,
+        tokens,
         clock,
         async endKey({ name, uid }, spec) {
           const body = { metadata: { uid }, spec };
@@ -109,10 +111,7 @@ export function assembleGateway(
       }),
       findUpstream: findUpstreamIn(base.upstream, (name) => clusters.find(name)),
     }),
-    parts: base.partsWith([
-      { run: (signal) => accessKeys.run(signal), problems: () => accessKeys.staleReasons() },
-      ...[lastActivity, clusters, clusterList, probes],
-    ]),
+    parts: base.partsWith([...identities.parts, ...[lastActivity, clusters, clusterList, probes]]),
     useCa: (ca) => clusterList.useCa(ca),
     certificates,
   };

@@ -9,6 +9,7 @@ const logFields = [
   ...["server", "central", "url", "identity", "direct", "list", "version", "files"],
   ...["signal", "end"],
   ...["problem", "former", "now", "isNew", "certificates", "kid", "publishes", "takenByAnother"],
+  ...["field", "ignored"],
   ...["verb", "group", "subresource", "namespace", "keyId", "method", "path", "status", "bytes"],
 ] as const;
 

@@ -170,6 +170,22 @@ export const metricTable = {
     ["cache"],
     "1 while the cache of access keys is at most 30 s old, else 0: then no key is accepted.",
   ),
+  latchkey_token_refusals_total: counter(
+    ["reason"],
+    "Tokens of configured issuers that their key did not accept, by reason (audience, " +
+      "several-names, key, no-times, too-long, not-yet, expired, kid, signature, issuer-claim, " +
+      "claim).",
+  ),
+  latchkey_token_issuers_refused: gauge(
+    [],
+    "1 while the text of the ConfigMap latchkey-issuers is refused, so that the former issuers " +
+      "count, else 0.",
+  ),
+  latchkey_token_issuer_keys_timestamp_seconds: gauge(
+    ["issuer"],
+    "When the keys of an issuer were last read; 0 for never. After 24 hours its tokens are " +
+      "refused.",
+  ),
   latchkey_gateway_requests_total: counter(
     ["verb", "code"],
     "Forwarded requests that ended, by verb and HTTP status code of the response, which may " +

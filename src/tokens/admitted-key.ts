@@ -1,16 +1,19 @@
 import { parseOwnedAccessKeySpec, specKeyOf } from "../api/owned-access-key.ts";
-import { isRecord, recordAt } from "../api/parse.ts";
+import { isRecord, recordAt, stringMapAt } from "../api/parse.ts";
 import { SecretText } from "../api/secret-text.ts";
 import { isSameKey, type KeyCandidate } from "../domain/access-key/duplicate-key.ts";
+import { tokenRuleOf } from "../domain/oidc/trusted-tokens.ts";
 import { isDigest, storedDigest, generateKey, plainKey } from "./access-key.ts";
 
 /**
  * The default of an empty `spec.key`: a new key on a create, the stored key on an update. Undefined
- * if the request has a key, or if there is no default.
+ * if the request has a key, or annotations that say which tokens stand for it.
  */
 export function missingKey(object: unknown, stored: unknown): SecretText | undefined {
   // The schema rejects a value that is not a string; a default would hide the mistake.
   if (specKeyOf(object) !== "" || isOfAnotherType(object)) return undefined;
+  const given = stringMapAt(recordAt(object, "metadata"), "annotations");
+  if (tokenRuleOf({ annotations: given }) !== undefined) return undefined;
   if (stored === undefined) return generateKey();
   return specKeyOf(stored) === "" ? undefined : new SecretText(specKeyOf(stored));
 }

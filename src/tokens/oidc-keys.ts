@@ -1,4 +1,5 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
+import { readingBounds } from "../api/reading-bounds.ts";
 import { isRecord, listAt, ownValue, stringAt } from "../api/parse.ts";
 import { strictJson } from "./strict-json.ts";
 
@@ -27,7 +28,7 @@ export interface OidcKey {
 }
 
 /** The keys of an issuer by kid, and why others of the set do not count; or why none does. */
-type OidcKeySet =
+export type OidcKeySet =
   | {
       readonly kind: "keys";
       readonly keys: ReadonlyMap<string, OidcKey>;
@@ -36,8 +37,8 @@ type OidcKeySet =
     }
   | { readonly kind: "refused"; readonly problem: string };
 
-/** Bounds of a key set: those of large issuers have ten keys, with certificates 30 kB. */
-const bounds = { bytes: 256 * 1024, keys: 64, kid: 256 } as const;
+const { bytes: mostBytes, values: mostKeys } = readingBounds.foreignKeys;
+const longestKid = 256;
 /** Sizes of RSA keys in bits: a smaller one is no proof, and a larger one costs too much. */
 const rsaBits = { least: 2048, most: 8192 } as const;
 
@@ -58,11 +59,11 @@ type Json = Readonly<Record<string, unknown>>;
  * are named.
  */
 export function parseOidcKeys(bytes: Uint8Array): OidcKeySet {
-  if (bytes.length > bounds.bytes) return refused(`it has more than ${bounds.bytes} bytes`);
+  if (bytes.length > mostBytes) return refused(`it has more than ${mostBytes} bytes`);
   const document = strictJson(bytes);
   const entries: unknown = isRecord(document) ? ownValue(document, "keys") : undefined;
   if (!Array.isArray(entries) || !entries.every(isRecord)) return refused("it is no JWK Set");
-  if (entries.length > bounds.keys) return refused(`it has more than ${bounds.keys} keys`);
+  if (entries.length > mostKeys) return refused(`it has more than ${mostKeys} keys`);
   const signing = entries.filter(isForSignatures);
   const counts = new Map<string, number>();
   for (const entry of signing) counts.set(kidOf(entry), (counts.get(kidOf(entry)) ?? 0) + 1);
@@ -79,10 +80,30 @@ export function parseOidcKeys(bytes: Uint8Array): OidcKeySet {
     : { kind: "keys", keys, left: [...left] };
 }
 
+/**
+ * The keys of `now`, with the objects of `former` for those that are the same; `former` itself, if
+ * all are. What a key has verified counts as long as its object does.
+ */
+export function sameKeys(
+  now: ReadonlyMap<string, OidcKey>,
+  former: ReadonlyMap<string, OidcKey>,
+): ReadonlyMap<string, OidcKey> {
+  const kept = [...now].map(([kid, key]) => {
+    const known = former.get(kid);
+    return [kid, known !== undefined && isSameKey(known, key) ? known : key] as const;
+  });
+  const isSame = now.size === former.size && kept.every(([kid, key]) => former.get(kid) === key);
+  return isSame ? former : new Map(kept);
+}
+
+function isSameKey(one: OidcKey, other: OidcKey): boolean {
+  return one.publicKey.equals(other.publicKey) && one.algorithms.join() === other.algorithms.join();
+}
+
 /** A key, or why it does not count. */
 function keyOf(entry: Json, kid: string): OidcKey | string {
   if (privateMembers.some((name) => Object.hasOwn(entry, name))) return "has its private part";
-  if (kid === "" || kid.length > bounds.kid) return "has no kid";
+  if (kid === "" || kid.length > longestKid) return "has no kid";
   const publicKey = publicKeyOf(entry);
   if (publicKey === undefined) return "is malformed";
   const algorithms = algorithmsOf(entry, publicKey);

@@ -1,8 +1,10 @@
 import { compactVerify, errors } from "jose";
 import { excessIn, hasMemberTwice } from "../api/bounded-json.ts";
+import { readingBounds } from "../api/reading-bounds.ts";
 import { isRecord, ownValue, stringAt } from "../api/parse.ts";
 import { SecretText } from "../api/secret-text.ts";
 import type { Claims } from "../domain/oidc/claim-rules.ts";
+import { hashName } from "../domain/hash-name.ts";
 import { bytesIn } from "./es256-key.ts";
 import { type OidcAlgorithm, oidcAlgorithms, type OidcKey } from "./oidc-keys.ts";
 import { strictJson } from "./strict-json.ts";
@@ -11,7 +13,7 @@ import { strictJson } from "./strict-json.ts";
 type FormProblem = "oversized" | "malformed" | "algorithm" | "type" | "header";
 
 /** A token whose signature nobody has verified yet: it says what it likes. */
-interface UnverifiedToken {
+export interface UnverifiedToken {
   readonly kind: "unverified";
   readonly kid: string;
   readonly algorithm: OidcAlgorithm;
@@ -25,8 +27,8 @@ interface MalformedToken {
   readonly reason: FormProblem;
 }
 
-/** Bounds of a token, in characters and levels; those of GitHub have 2 kB. */
-const bounds = { token: 16 * 1024, header: 2 * 1024, values: 1_000, depth: 16 } as const;
+const bounds = readingBounds.foreignToken;
+const longestHeader = 2 * 1024;
 
 /** Three parts in base64url without padding (RFC 7515, section 7.1). */
 const form = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
@@ -34,9 +36,9 @@ const form = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 /** Types of a JWT that is a credential; absent in those of Kubernetes, JOSE in some of SPIFFE. */
 const types: readonly unknown[] = [undefined, "JWT", "jwt", "JOSE"];
 
-/** Whether a text can be such a token at all: no access key has its form. */
+/** Whether a text can be such a token at all; a key that somebody chose may have its form. */
 export function isTokenForm(text: SecretText): boolean {
-  return text.length <= bounds.token && form.test(SecretText.reveal(text));
+  return text.length <= bounds.bytes && form.test(SecretText.reveal(text));
 }
 
 /**
@@ -45,11 +47,11 @@ export function isTokenForm(text: SecretText): boolean {
  * names are not looked at.
  */
 export function readOidcToken(token: SecretText): UnverifiedToken | MalformedToken {
-  if (token.length > bounds.token) return refused("oversized");
+  if (token.length > bounds.bytes) return refused("oversized");
   const text = SecretText.reveal(token);
   if (!form.test(text)) return refused("malformed");
   const [encodedHeader = "", encodedClaims = ""] = text.split(".");
-  if (encodedHeader.length > bounds.header) return refused("oversized");
+  if (encodedHeader.length > longestHeader) return refused("oversized");
   const [header, claims] = [objectIn(encodedHeader), objectIn(encodedClaims)];
   if (header === undefined || claims === undefined) return refused("malformed");
   const algorithm = oidcAlgorithms.find((one) => one === ownValue(header, "alg"));
@@ -75,6 +77,14 @@ export async function isSignedBy(
     if (error instanceof errors.JOSEError) return false;
     throw error;
   }
+}
+
+/**
+ * What a token is called in the audit log: a hash of its `jti` (RFC 7519, section 4.1.7), which
+ * other systems log too, or of the token where it has none.
+ */
+export function tokenId(token: SecretText, { issuer, claims }: UnverifiedToken): string {
+  return hashName([issuer, stringAt(claims, "jti") ?? SecretText.reveal(token)], 32);
 }
 
 /** The JSON object in base64url, within bounds. */

@@ -12,8 +12,10 @@ import {
   type AuthorizeKeyDeps,
   authorizeToken,
   type AuthorizeTokenDeps,
+  type KeyDecision,
   type PresentedToken,
 } from "../authn/authorize-request.ts";
+import { tokenProblem } from "../domain/access-key/authenticate.ts";
 import type { KeyVerdict } from "../domain/access-key/key-authorization.ts";
 import type { TokenVerdict } from "../domain/endpoint-token/token-authorization.ts";
 import { type TokenOfRequest, tokenOfRequest } from "../domain/endpoint-token/token-extras.ts";
@@ -65,12 +67,24 @@ async function keyVerdict(review: AccessReview, deps: AccessReviewDeps): Promise
     return { kind: "no-opinion" };
   }
   const keyId = soleExtra(review, extras.keyId);
-  const decision = await authorizeKey(keyId ?? "", review.request, deps);
+  const decision = withTokenOf(
+    review,
+    await authorizeKey(keyId ?? "", review.request, deps),
+    deps.clock.now(),
+  );
   onResult(decision.kind === "denied" && keyId === undefined ? "invalid" : decision.kind);
   if (decision.kind === "not-ready") return { kind: "denied", reason: decision.reason };
   if (decision.kind === "no-opinion" && decision.resolved !== undefined)
     onUse(decision.resolved.key);
   return decision;
+}
+
+/** Denies what was asked with a token that the key does not accept any more. */
+function withTokenOf({ extra }: AccessReview, decision: KeyDecision, now: number): KeyDecision {
+  const { resolved } = decision;
+  if (decision.kind !== "no-opinion" || resolved === undefined) return decision;
+  const reason = tokenProblem(resolved, extra, now);
+  return reason === undefined ? decision : { kind: "denied", reason, resolved };
 }
 
 /** Dependencies of {@link directAccessReviewHandler}. */

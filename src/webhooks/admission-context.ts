@@ -19,7 +19,7 @@ export interface AdmissionContext {
   readonly options: AdmissionOptions;
   readonly accessKeys: Pick<
     AccessKeyCache,
-    "byId" | "countOf" | "isFresh" | "locationOf" | "ofIndex" | "references" | "roles"
+    "byId" | "countOf" | "isFresh" | "issuers" | "locationOf" | "ofIndex" | "references" | "roles"
   >;
   readonly client: Pick<Client, "create" | "review">;
   readonly discovery: Pick<Discovery, "kindOf" | "known">;

@@ -1,5 +1,5 @@
 import { group, webhookFieldManager } from "../api/names.ts";
-import { createAccessKeyCache, exposeFreshness } from "../authn/access-key-cache.ts";
+import { followIdentities } from "../authn/follow-identities.ts";
 import { KeyMismatches } from "../authn/key-mismatch.ts";
 import { LastActivity } from "../authn/last-activity.ts";
 import { Certificates } from "../certificates/certificates.ts";
@@ -10,7 +10,7 @@ import { EventRecorder } from "../kube/event-recorder.ts";
 import { exposeWatches } from "../kube/informer/watch-metrics.ts";
 import {
   ownTransport,
-  type ProcessConnectionDeps,
+  type OutwardConnectionDeps,
   provingInformerDeps,
 } from "../kube/process-connection.ts";
 import type { IsHiddenSegment, Route } from "../runtime/routes.ts";
@@ -46,16 +46,17 @@ interface WebhookOptions extends KeyConfig, WebhookRoutesOptions {
 /** Builds a webhook process without its servers; nothing runs yet. */
 export function assembleWebhook(
   options: WebhookOptions,
-  deps: ProcessConnectionDeps,
+  deps: OutwardConnectionDeps,
 ): WebhookAssembly {
   const { clock, random, log, metrics } = deps;
   const { namespace, serviceName } = options;
   const transport = ownTransport(deps);
   const client = createClient(transport, webhookFieldManager);
   const following = provingInformerDeps(transport, deps);
-  const accessKeys = createAccessKeyCache(following, options);
+  const { proxyOf } = deps;
+  const identities = followIdentities(options, { ...following, metrics, proxyOf });
+  const { accessKeys, tokens } = identities;
   exposeWatches(() => accessKeys.watches(), metrics);
-  exposeFreshness(accessKeys, metrics);
   const discovery = createDiscovery({ transport, clock, log });
   const connectorKey = createConnectorKey({ client, namespace, clock, log });
   const lastActivity = new LastActivity({
@@ -85,6 +86,7 @@ export function assembleWebhook(
     routes: webhookRoutes({
       options,
       accessKeys,
+      tokens,
       client,
       discovery,
       connectorKey,
@@ -97,7 +99,7 @@ export function assembleWebhook(
     isAdmissionSegment: (segment) => certificates.isAdmissionSegment(segment),
     parts: [
       transport,
-      { run: (signal) => accessKeys.run(signal), problems: () => accessKeys.staleReasons() },
+      ...identities.parts,
       ...[lastActivity, discovery, connectorKey],
       { warnings: () => certificates.warnings() },
     ],

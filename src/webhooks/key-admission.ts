@@ -1,8 +1,8 @@
 import { soleExtra } from "../api/access-review.ts";
 import type { AdmissionRequest } from "../api/admission-review.ts";
-import { annotations, extras } from "../api/names.ts";
+import { annotations, extras, ownObjects } from "../api/names.ts";
 import { parseOwnedAccessKeySpec } from "../api/owned-access-key.ts";
-import { recordAt, stringAt } from "../api/parse.ts";
+import { recordAt, stringAt, stringMapAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import { notSyncedMessage } from "../authn/authorize-request.ts";
 import { attenuationProblem } from "../domain/access-key/attenuation.ts";
@@ -13,6 +13,9 @@ import {
   requesterNameOf,
 } from "../domain/access-key/duplicate-key.ts";
 import { keyIndexOf } from "../domain/access-key/key-digest.ts";
+import { rulesAdvice } from "../domain/oidc/known-issuers.ts";
+import { tokenRuleOf } from "../domain/oidc/trusted-tokens.ts";
+import { isSame } from "../domain/plan/merge-patch.ts";
 import {
   asNewObject,
   storedRequester,
@@ -132,6 +135,40 @@ export const enforceAttenuation: AdmissionStep = (request, { accessKeys, clock }
   );
   return problem === undefined ? admitted(request) : refused(403, problem);
 };
+
+/**
+ * Refuses a rule about tokens that is invalid or trusts too many of them. The policy
+ * `latchkey-mint-guard` decides who may set and change one.
+ */
+export const checkTokenRule: AdmissionStep = (request) => {
+  const [rule, stored] = [request.object, request.oldObject].map(ruleOf);
+  if (rule?.kind !== "invalid" || isSame(rule, stored)) return admitted(request);
+  return refused(422, `metadata.annotations[${rule.annotation}] ${rule.problem}`);
+};
+
+/** Returns warnings about a new rule about tokens: what it probably does not mean. */
+export function tokenRuleWarnings(
+  { object, oldObject }: Pick<AdmissionRequest, "object" | "oldObject">,
+  { accessKeys }: Pick<AdmissionContext, "accessKeys">,
+): readonly string[] {
+  const [rule, stored] = [object, oldObject].map(ruleOf);
+  if (rule?.kind !== "rule" || isSame(rule, stored)) return [];
+  const { issuer, rules } = rule;
+  const advice = rulesAdvice(issuer, rules);
+  return [
+    ...(accessKeys.issuers().has(issuer)
+      ? []
+      : [
+          `metadata.annotations[${annotations.issuer}]: no issuer of the ConfigMap ` +
+            `${ownObjects.issuers} has this URL, so no token is accepted`,
+        ]),
+    ...(advice === undefined ? [] : [`metadata.annotations[${annotations.claims}]: ${advice}`]),
+  ];
+}
+
+function ruleOf(object: unknown): ReturnType<typeof tokenRuleOf> {
+  return tokenRuleOf({ annotations: stringMapAt(recordAt(object, "metadata"), "annotations") });
+}
 
 /** Refuses a takeover with a digest of the stored key: the former requester knows that key. */
 export const newKeyOnTakeOver: AdmissionStep = (request) => {

@@ -6,6 +6,7 @@ import { resources } from "../api/resources.ts";
 import { parseScopeLimit } from "../api/scope.ts";
 import { notSyncedMessage } from "../authn/authorize-request.ts";
 import type { UnknownKeyRetries } from "../authn/identify-key.ts";
+import { tokenProblem } from "../domain/access-key/authenticate.ts";
 import { authorizeWithKey } from "../domain/access-key/key-authorization.ts";
 import { keyWriteProblem } from "../domain/access-key/key-target.ts";
 import { neededVerbs } from "../domain/access-key/needed-verbs.ts";
@@ -58,7 +59,9 @@ export function scopeProblem(
     },
     clock.now(),
   );
-  return verdict.kind === "denied" ? verdict.reason : undefined;
+  if (verdict.kind === "denied" || resolved === undefined)
+    return verdict.kind === "denied" ? verdict.reason : undefined;
+  return tokenProblem(resolved, user.extra, clock.now());
 }
 
 /**

@@ -1,6 +1,5 @@
 import type { SecretText } from "../api/secret-text.ts";
 import { parseTokenReview, tokenReviewVersion } from "../api/token-review.ts";
-import { notSyncedMessage } from "../authn/authorize-request.ts";
 import { identifyKey, type IdentifyKeyDeps } from "../authn/identify-key.ts";
 import type { UserInfo } from "../domain/access-key/authenticate.ts";
 import { type Handler, json } from "../runtime/routes.ts";
@@ -26,6 +25,6 @@ async function review(token: SecretText, deps: IdentifyKeyDeps): Promise<TokenRe
     return { authenticated: true, user: identification.user };
   // kube-apiserver caches a rejection for 15 s, but no error.
   return identification.kind === "not-ready"
-    ? { authenticated: false, error: notSyncedMessage }
+    ? { authenticated: false, error: identification.why }
     : { authenticated: false };
 }

@@ -1,5 +1,6 @@
 import type { AccessKeyCache } from "../authn/access-key-cache.ts";
 import { identificationResults, UnknownKeyRetries } from "../authn/identify-key.ts";
+import type { OidcTokens } from "../authn/oidc-tokens.ts";
 import type { KeyMismatches } from "../authn/key-mismatch.ts";
 import type { LastActivity } from "../authn/last-activity.ts";
 import { withRequesterAnnotations } from "../domain/requester/requester-annotations.ts";
@@ -21,12 +22,14 @@ import type { Certificates } from "../certificates/certificates.ts";
 import type { AdmissionContext, AdmissionOptions } from "./admission-context.ts";
 import { extractConnectorData } from "./connector-data.ts";
 import {
+  checkTokenRule,
   defaultKey,
   enforceAttenuation,
   enforceQuota,
   newKeyOnTakeOver,
   newObject,
   rejectDuplicateKey,
+  tokenRuleWarnings,
 } from "./key-admission.ts";
 import { checkBlockOwnerDeletion } from "./owner-admission.ts";
 import { requireApiServer, reviewCounter, reviewRoute, timed } from "./review-route.ts";
@@ -43,6 +46,7 @@ export interface WebhookRoutesOptions extends AdmissionOptions {
 interface WebhookContext extends AdmissionContext {
   readonly options: WebhookRoutesOptions;
   readonly accessKeys: AccessKeyCache;
+  readonly tokens: OidcTokens;
   readonly discovery: Discovery;
   readonly lastActivity: LastActivity;
   readonly mismatches: KeyMismatches;
@@ -56,11 +60,12 @@ export function webhookRoutes(context: WebhookContext): readonly Route[] {
 }
 
 function reviewRoutes(context: WebhookContext): readonly Route[] {
-  const { accessKeys, clock, discovery, lastActivity, mismatches, metrics } = context;
+  const { accessKeys, tokens, clock, discovery, lastActivity, mismatches, metrics } = context;
   const reviewing = { accessKeys, clock, onUse: lastActivity.note.bind(lastActivity) };
   const handlers = {
     [webhookPaths.tokenReview]: tokenReviewHandler({
       ...reviewing,
+      tokens,
       unknownKeyRetries: new UnknownKeyRetries(),
       onMismatch: mismatches.note.bind(mismatches),
       onResult: reviewCounter("token", identificationResults, metrics),
@@ -95,13 +100,16 @@ function admissionRoutes(context: WebhookContext): readonly Route[] {
     ...(requireAdmissionClientCertificate ? { refuses: requireApiServer } : {}),
   });
   const keySteps = [
-    ...[awaitKey, enforceQuota, newKeyOnTakeOver, rejectDuplicateKey],
+    ...[awaitKey, enforceQuota, checkTokenRule, newKeyOnTakeOver, rejectDuplicateKey],
     ...[enforceAttenuation, defaultKey, newObject],
   ];
   const stamp: AdmissionStep = (request) =>
     admitted({ object: withRequesterAnnotations(request, namespace) });
   return [
-    route(webhookPaths.keyAdmission, keySteps, newScopeWarnings),
+    route(webhookPaths.keyAdmission, keySteps, (...asked) => [
+      ...newScopeWarnings(...asked),
+      ...tokenRuleWarnings(...asked),
+    ]),
     route(webhookPaths.sharedSecretData, [base64Data]),
     route(webhookPaths.requesterStamp, [newObject, stamp]),
     route(webhookPaths.connectorData, [extractConnectorData()]),

@@ -12,6 +12,7 @@ import { Yielder } from "../../src/runtime/yielder.ts";
 import { boundDigest, sha256 } from "../support/bound-digest.ts";
 import { rawObject, type RawObject, FakeListWatch } from "../support/fake-list-watch.ts";
 import { observedMetadata } from "../support/observed-objects.ts";
+import { noIssuers } from "../support/no-tokens.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
 
@@ -57,6 +58,7 @@ async function startCache(listed: Readonly<Record<string, readonly RawObject[]>>
     yielder: new Yielder(clock),
     log: recordingLog(),
     random: () => 0.5,
+    issuers: noIssuers,
     watchTimes: provingWatchTimes,
   };
   const accessKeys = createAccessKeyCache(deps, {
@@ -261,6 +263,7 @@ test("the cache is not fresh before every resource is listed", () => {
     yielder: new Yielder(clock),
     log: recordingLog(),
     random: () => 0.5,
+    issuers: noIssuers,
   };
   const accessKeys = createAccessKeyCache(deps, {
     maximumKeyTtl: 0,

@@ -46,6 +46,7 @@ import { fakeForwarder } from "../support/fake-forwarder.ts";
 import { rawSigningKeys } from "../support/fake-informers.ts";
 import { runsAtLength } from "../support/property-runs.ts";
 import { anonymousClient, posted, resolvedKeyWith } from "../support/review-fixture.ts";
+import { noTokens } from "../support/no-tokens.ts";
 import { TestClock } from "../support/test-clock.ts";
 
 /*
@@ -171,6 +172,7 @@ async function forwards(
 function atGateway(scope: unknown, destination: Destination): Promise<boolean> {
   const authenticator = keyAuthenticator({
     endKey: () => Promise.reject(new Error("no key is ended")),
+    tokens: noTokens,
     accessKeys: accessKeysWith(scope),
     clock,
     unknownKeyRetries: new UnknownKeyRetries(),

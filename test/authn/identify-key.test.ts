@@ -31,7 +31,7 @@ describe("a presented key", () => {
     expect(found).toBeUndefined();
     await deps.clock.run(1);
     await settled();
-    expect(found).toEqual({ kind });
+    expect(found).toMatchObject({ kind });
   });
 
   it("that arrives by watch in that time is valid", async () => {

@@ -26,6 +26,7 @@ import { percentile } from "../support/percentile.ts";
 import { startTiedChild } from "../support/tied-child.ts";
 import type { Bench, BenchFixture, RunningServer } from "./bench-fixture.ts";
 import { type Row, row } from "./report.ts";
+import { seedTokens } from "./review-tokens.ts";
 import type { Size } from "./sizes.ts";
 
 const day = 86_400;
@@ -55,10 +56,15 @@ export async function reviews({ fixture, size: { keys: size }, report }: Bench):
   await fixture.admin.pour(lasting, (index) =>
     keyRequest(`scoped-${index}`, `holder-${index % requesters}`, day, { scope }),
   );
+  const rules = Math.ceil(lasting / 10);
+  fixture.say(`seeding ${rules} keys that trust tokens`);
+  const tokens = await seedTokens(fixture, { keys: rules, used });
   const webhook = await fixture.startWebhook();
-  report(await reviewRows(fixture, webhook, size));
+  report(await reviewRows(fixture, webhook, { ...size, tokens }));
   await webhook.stop();
 }
+
+const [keyQuestion, tokenQuestion] = ["TokenReview", "TokenReview of a token that was seen"];
 
 /** One kind of request, sent repeatedly. */
 interface Question {
@@ -75,7 +81,7 @@ interface Question {
 async function reviewRows(
   fixture: BenchFixture,
   webhook: RunningServer,
-  { lasting, reviews: count }: Size["keys"],
+  { lasting, reviews: count, tokens }: Size["keys"] & { readonly tokens: readonly string[] },
 ): Promise<readonly Row[]> {
   const { admin, say } = fixture;
   const certificates = parseServerCertificates(
@@ -88,9 +94,15 @@ async function reviewRows(
     ((index % used) * Math.max(1, Math.floor(lasting / used))) % lasting;
   const questions: readonly Question[] = [
     {
-      name: "TokenReview",
+      name: keyQuestion,
       path: webhookPaths.tokenReview,
       bodyOf: (index) => tokenReview(plainKeyOf(`scoped-${spread(index)}`)),
+      expects: '"authenticated":true',
+    },
+    {
+      name: tokenQuestion,
+      path: webhookPaths.tokenReview,
+      bodyOf: (index) => tokenReview(tokens[index % tokens.length] ?? ""),
       expects: '"authenticated":true',
     },
     {
@@ -141,7 +153,18 @@ async function reviewRows(
     );
   }
   await idle.stop();
-  return [...rows, garbageRow()];
+  const p99 = (name: string): number =>
+    rows.find((one) => one.name === `${name}, latency`)?.measured ?? Number.NaN;
+  const ofKey = p99(keyQuestion);
+  const beside = row(
+    `${tokenQuestion}, latency beside that of a key`,
+    [p99(tokenQuestion), "ms p99"],
+    {
+      ceiling: ofKey,
+      ratioGoal: "<= 1.5",
+    },
+  );
+  return [...rows, beside, garbageRow()];
 }
 
 /** The cost of rejecting garbage, without the network. */

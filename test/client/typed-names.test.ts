@@ -49,6 +49,7 @@ const ordinary: { readonly [Name in keyof typeof commands]: readonly string[] } 
   clusterDisconnect: ["east"],
   clusterList: [],
   kubeconfig: ["east"],
+  credential: ["--audience=a/b", "--from-github"],
   why: ["oak/ci", "get", "secrets", "database"],
   status: [],
   plan: [],

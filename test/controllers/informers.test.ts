@@ -35,7 +35,7 @@ test("reports every kind as stale until it is listed", async () => {
     random: () => 0,
   };
   const created = createInformers(deps, { ...informersOptions, onChange: () => {} });
-  expect([created.staleReasons().length, created.warnings().length]).toEqual([25, 2]);
+  expect([created.staleReasons().length, created.warnings().length]).toEqual([25, 3]);
   const { informers } = await syncedInformers({});
   expect(informers.staleReasons()).toEqual([]);
 });

@@ -1,4 +1,7 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { ownObjects } from "../../src/api/names.ts";
+import { issuersDataKey } from "../../src/domain/oidc/issuer-entries.ts";
 import { type ControlPlaneSource, findOrBuildControlPlane } from "../support/binaries.ts";
 import { startControlPlane, type StartedControlPlane } from "../support/control-plane.ts";
 import {
@@ -71,6 +74,19 @@ async function bindRequesters(access: KubectlAccess): Promise<void> {
   await kubectl(access, ["apply", "--server-side", "--filename=-"], { input: requesters });
 }
 
+/** The issuers of tokens that stand for keys, from a file in the form of kube-apiserver. */
+async function applyIssuers(access: KubectlAccess, file: string | undefined): Promise<void> {
+  if (file === undefined || file === "") return;
+  say(`trusting the issuers of ${file}`);
+  const name = ownObjects.issuers;
+  const data = { [issuersDataKey]: readFileSync(file, "utf8") };
+  const metadata = { name, namespace: "latchkey-system" };
+  const configMap = { apiVersion: "v1", kind: "ConfigMap", metadata, data };
+  await kubectl(access, ["apply", "--server-side", "--filename=-"], {
+    input: JSON.stringify(configMap),
+  });
+}
+
 async function up(fail: (what: string) => void): Promise<void> {
   const source = await findOrBuildControlPlane(say);
   const hasConnected = wantsConnectedCluster(process.env, source);
@@ -86,6 +102,7 @@ async function up(fail: (what: string) => void): Promise<void> {
   const { stampedBy } = await applyLatchkey(controlPlane, say);
   await applyGatewayRbac(controlPlane);
   await bindRequesters(controlPlane);
+  await applyIssuers(controlPlane, process.env["ISSUERS"]);
   const connected = hasConnected ? await startConnectedFor(controlPlane, source, fail) : undefined;
   say("building the bundle of the image, and kubectl latchkey");
   const program = await bundle(say);

@@ -56,7 +56,7 @@ export interface Program {
 /** The programs of a run; `assemble` replaces Latchkey's own controller. */
 export function programsWith(assemble: AssembleController): Readonly<Record<ProgramName, Program>> {
   const webhookOf = (namespace: string, deps: ProcessConnectionDeps): WebhookAssembly =>
-    assembleWebhook({ ...webhookSettings, namespace }, deps);
+    assembleWebhook({ ...webhookSettings, namespace }, { ...deps, proxyOf: () => undefined });
   return {
     controller: {
       account: "latchkey-controller",

@@ -13,6 +13,7 @@ import { fakeCredentials } from "../support/fake-credentials.ts";
 import { fakeForwarder, type FakeForwarder } from "../support/fake-forwarder.ts";
 import { aliceKey, bobKey, keyOf } from "../support/gateway-fixture.ts";
 import { recordingLog } from "../support/recording-log.ts";
+import { noTokens } from "../support/no-tokens.ts";
 import { TestClock } from "../support/test-clock.ts";
 
 /** What a handler of the gateway needs, without sockets, and with a clock that a test moves. */
@@ -68,6 +69,7 @@ export function fakeGatewayDeps(options: FakeGatewayOptions = {}): FakeGatewayDe
     routes: gatewayRoutes,
     authenticator: keyAuthenticator({
       endKey: () => Promise.reject(new Error("no key is ended")),
+      tokens: noTokens,
       accessKeys: {
         lookup: (presented) => keys.get(SecretText.reveal(presented)) ?? "unknown",
         withIndexOf: () => [],

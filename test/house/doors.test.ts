@@ -71,7 +71,7 @@ const doors: readonly Door[] = [
     ],
   },
   { room: "policies", rooms: inner, packages: [] },
-  { room: "authn", rooms: [...inner, "policies"], packages: [] },
+  { room: "authn", rooms: [...inner, "policies"], packages: ["js-yaml"] },
   {
     room: "certificates",
     rooms: inner,

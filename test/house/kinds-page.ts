@@ -42,6 +42,8 @@ const annotationMarks: Readonly<Record<keyof typeof annotations, Mark>> = {
   projects: ["you", "Secret of a cluster", "Projects that the connected cluster lets in"],
   virtualClusterNamespace: ["you", "Secret of a cluster", "Namespace of the virtual cluster"],
   audienceCluster: ["you", "DirectClusterEndpointToken", "The only cluster that accepts the token"],
+  issuer: ["you", "OwnedAccessKey", "The URL of the issuer whose tokens stand for the key"],
+  claims: ["you", "OwnedAccessKey", "What a token has to say: a line `name=value` for each claim"],
   rotateSigningKey: ["you", "Secret of the signing keys", "Asks for a new signing key"],
   formerCa: [
     "Latchkey",
@@ -62,6 +64,7 @@ const annotationMarks: Readonly<Record<keyof typeof annotations, Mark>> = {
   requesterKeyId: ["Latchkey", "key, token", "UID of the access key that it was created with"],
   formerRequester: ["Latchkey", "key", "The requester before the key was taken over"],
   connectorData: ["Latchkey", "key", "Secret with its `connectorData`"],
+  credentialEnds: ["Latchkey", "key, token", "When the token ended that it was made with"],
   createdAt: ["Latchkey", "key, token", "Begin of the lifetime, which a restore keeps"],
   expiredAt: ["Latchkey", "key, token", "When the lifetime ended, which a restore keeps"],
   clusterUid: ["Latchkey", "Namespace of an outbox", "UID of the Secret of the cluster"],

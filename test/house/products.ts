@@ -15,7 +15,7 @@ const products: readonly (readonly [name: string, paths: RegExp])[] = [
         "^domain/endpoint-token/|^published/|^api/endpoint-token|^webhooks/assemble-direct",
         "^controllers/(issuer|revocations|served-|token-quota|published-kinds|list-polls)",
         "^controllers/kinds/(endpoint-token|revoked-tokens|signing-keys)",
-        "^tokens/(direct-token|revoked-list|roles-list|signed-list|signing-keys|verif|compact|es256)",
+        "^tokens/(direct-token|revoked-list|roles-list|signed-list|signing-keys|verif|recent|compact|es256)",
       ].join("|"),
     ),
   ],

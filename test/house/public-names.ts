@@ -266,7 +266,7 @@ function chartNames(): readonly string[] {
 
 function kindsOfOwn(field: string): string {
   if (field === "lease") return "Lease";
-  return field === "clusterList" ? "ConfigMap" : "Secret";
+  return ["clusterList", "issuers"].includes(field) ? "ConfigMap" : "Secret";
 }
 
 function objectName(manifest: unknown): string {

@@ -37,6 +37,15 @@ const decodedIn = (text: string): string =>
     .map(([, value = ""]) => Buffer.from(value, "base64").toString())
     .join("");
 
+/** The token of a job, which no issuer signed. */
+const jobToken = [
+  { alg: "ES256", kid: "k" },
+  { iss: "https://oidc.example", aud: "a/b", exp: 32_503_680_000, sub: canary("sub") },
+]
+  .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"))
+  .concat("AAAA")
+  .join(".");
+
 describe.skipIf(inject("cli") === undefined)("the client shows no secret", () => {
   const namespace = unique("cli-secrets");
   const [key, other, token] = [unique("key"), unique("other"), unique("token")];
@@ -153,6 +162,19 @@ describe.skipIf(inject("cli") === undefined)("the client shows no secret", () =>
     clusterDisconnect: [{ args: ["cluster", "disconnect", connected] }],
     kubeconfig: [
       { args: ["kubeconfig", "east", "--address=https://east.example.com"], options: bob },
+    ],
+    credential: [
+      {
+        args: ["credential", "--audience=a/b", "--from-variable=JOB_TOKEN"],
+        options: { env: { JOB_TOKEN: jobToken } },
+        prints: true,
+      },
+      {
+        args: ["credential", "--audience=a/c", "--from-variable=JOB_TOKEN"],
+        options: { env: { JOB_TOKEN: jobToken } },
+        code: 1,
+      },
+      { args: ["credential", "--audience=a/b", `--from-file=${join(kept, "file")}`], code: 1 },
     ],
     check: [{ args: ["check"] }, { args: ["check", "-o", "json"] }],
     version: [{ args: ["version"] }],

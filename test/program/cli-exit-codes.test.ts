@@ -129,6 +129,11 @@ const rows: { readonly [Name in keyof typeof commands]: readonly Row[] } = {
     ["nowhere", [4, 4, 4, 5, 5]],
     ["east --address=https://a --key-file=b", forAll(2)],
   ],
+  credential: [
+    ["", forAll(2)],
+    ["--audience=a/b --from-github", forAll(2)],
+    ["--audience=a/b --from-file=/etc/passwd", forAll(1)],
+  ],
   status: [["", forAll(0)]],
   why: [
     ["shsec/database", [0, 5, 0, 0, 0]],

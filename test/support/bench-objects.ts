@@ -198,6 +198,12 @@ export function keyRequest(
   return { ...createRequest("OwnedAccessKey", { name }, spec), by: impersonated(requester) };
 }
 
+/** A key without spec.key, of the user with its name and created by that user. */
+export function tokenRuleRequest(name: string, annotations: object): BareRequest {
+  const create = createRequest("OwnedAccessKey", { name, annotations }, { user: name });
+  return { ...create, by: impersonated(name) };
+}
+
 /** A token of a user, created by that user. */
 export function tokenRequest(name: string, requester: string): BareRequest {
   const create = createRequest("DirectClusterEndpointToken", { name }, { ttl: 3600 });

@@ -1,3 +1,4 @@
+import { noTokens } from "./no-tokens.ts";
 import { connect, type TLSSocket } from "node:tls";
 import type { AccessKeyCache } from "../../src/authn/access-key-cache.ts";
 import { UnknownKeyRetries } from "../../src/authn/identify-key.ts";
@@ -208,6 +209,7 @@ function keyCredentials(keys: ReadonlyMap<string, ResolvedKey>): FrontCredential
     authenticator: ({ clock, isFresh, onResult }) =>
       keyAuthenticator({
         endKey: () => Promise.reject(new Error("no key is ended")),
+        tokens: noTokens,
         accessKeys: fakeAccessKeys(keys, isFresh),
         clock,
         onResult,

@@ -1,3 +1,4 @@
+import { noTokens } from "./no-tokens.ts";
 import type { AccessKeyCache } from "../../src/authn/access-key-cache.ts";
 import { UnknownKeyRetries } from "../../src/authn/identify-key.ts";
 import type { ObservedAccessKey } from "../../src/api/owned-access-key.ts";
@@ -85,6 +86,7 @@ export function fakeReviewDeps({
     used,
     results,
     mismatched,
+    tokens: noTokens,
     unknownKeyRetries: new UnknownKeyRetries(),
     onMismatch: (keys: readonly ObservedAccessKey[]) =>
       void mismatched.push(...keys.map(({ metadata }) => metadata.uid)),
@@ -112,6 +114,7 @@ export function fakeAdmissionContext({
       ...fakes.accessKeys,
       countOf: () => 0,
       ofIndex: () => [],
+      issuers: () => new Map(),
       references: () => false,
       ...accessKeys,
     },

@@ -1,7 +1,8 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { cacheLimits, VerifiedTokens } from "../../src/tokens/verified-tokens.ts";
+import { cacheLimits } from "../../src/tokens/recent-tokens.ts";
+import { VerifiedTokens } from "../../src/tokens/verified-tokens.ts";
 import { newKeys, publishedKeys, signedText, signerWith } from "./signed-text.ts";
 
 const second = 1_767_225_600;

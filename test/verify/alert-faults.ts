@@ -80,6 +80,30 @@ export const lastingFaults: readonly AlertFault[] = [
     },
   },
   {
+    fault: "an issuer does not answer, and then the text of the issuers has an unknown field",
+    alerts: ["LatchkeyTokenIssuerKeysOld", "LatchkeyTokenIssuersRefused"],
+    async cause({ kubectl }) {
+      const write = (verb: readonly string[], more: object): Promise<string> =>
+        kubectl("admin", [...verb, "--filename=-"], {
+          apiVersion: "v1",
+          kind: "ConfigMap",
+          metadata: { name: ownObjects.issuers, namespace: "latchkey-system" },
+          data: {
+            "issuers.yaml": JSON.stringify({
+              apiVersion: "apiserver.config.k8s.io/v1",
+              kind: "AuthenticationConfiguration",
+              jwt: [{ issuer: { url: "https://127.0.0.1:1", audiences: ["ci"] }, ...more }],
+            }),
+          },
+        });
+      await write(["create"], {});
+      // The former issuers count once they have been read.
+      await pause(3_000);
+      await write(["replace"], { userValidationRules: [] });
+      return () => kubectl("admin", [namespaced, "delete", "configmap", ownObjects.issuers]);
+    },
+  },
+  {
     fault: "the scope of a key names a role that does not exist",
     alerts: ["LatchkeyObjectsNotReady"],
     async cause({ create, kubectl }) {

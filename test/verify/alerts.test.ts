@@ -21,6 +21,9 @@ const healthy: Series = {
   'leader_election_master_status{name="latchkey-controller",instance="b"}': constant(0),
   'latchkey_cache_fresh{cache="accesskeys",instance="a"}': constant(1),
   'latchkey_watch_opened_timestamp_seconds{resource="secrets",instance="a"}': "0+60x120",
+  'latchkey_token_issuers_refused{instance="a"}': constant(0),
+  'latchkey_token_issuer_keys_timestamp_seconds{issuer="https://oidc.example",instance="a"}':
+    "0+60x120",
   [ready("SharedSecret", "Ready", "True", "Ready")]: constant(9),
   [ready("SharedSecret", "Ready", "False", "Progressing")]: constant(1),
   [ready("SharedSecret", "Ready", "False", "NameConflict")]: constant(0),
@@ -65,6 +68,13 @@ const faults: Readonly<Record<string, Series>> = {
     'leader_election_master_status{name="latchkey-controller",instance="a"}': "1x10 _x110",
   },
   LatchkeyCacheNotFresh: { 'latchkey_cache_fresh{cache="accesskeys",instance="a"}': constant(0) },
+  LatchkeyTokenIssuersRefused: {
+    'latchkey_token_issuers_refused{instance="a"}': constant(1),
+  },
+  LatchkeyTokenIssuerKeysOld: {
+    'latchkey_token_issuer_keys_timestamp_seconds{issuer="https://oidc.example",instance="a"}':
+      constant(-25_000),
+  },
   LatchkeyWatchOld: {
     'latchkey_watch_opened_timestamp_seconds{resource="secrets",instance="a"}': constant(60),
   },

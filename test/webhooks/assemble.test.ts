@@ -39,6 +39,7 @@ function refusals(
       random: () => 0.5,
       log: recordingLog(),
       metrics: createMetrics(),
+      proxyOf: () => undefined,
     },
   );
   const gate = gateOf(routes, (first) => first === segment);

@@ -6,6 +6,7 @@ import { resultOutput, systemNamespace } from "../connection/connection-options.
 import { duration, wholeNumber } from "../../runtime/config-values.ts";
 import {
   clusterName,
+  fileOption,
   requestName,
   requestResource,
   requestVerb,
@@ -29,6 +30,9 @@ export const explainCommands = {
       "oak/NAME VERB RESOURCE [NAME] tells why a request with the key is forbidden: " +
         "what each entry of its scope says, and whether RBAC allows the request to its user. " +
         "RESOURCE is as in a Role, such as deployments.apps or pods/log, or a path.",
+      "--with-token-file reads a token that a job got for an access key without a secret, " +
+        "compares its issuer, audience, times and claims, and quotes values of its claims. " +
+        "It does not check the signature.",
       "The command reads as you. If a right is missing, the answer names it and covers what " +
         "you may read. Values of secrets are not printed.",
       "Set the options of the controller here, too, if it runs with them.",
@@ -71,6 +75,9 @@ export const explainCommands = {
         parse: clusterName,
       },
       allNamespaces: switchOption({ alias: "A", help: "the request is for all namespaces" }),
+      withTokenFile: fileOption({
+        help: "with oak/NAME: file with a token of another issuer, to say why the key refuses it",
+      }),
       ...namespaceOptions,
       maximumKeyTtl,
       userPrefix,
@@ -84,6 +91,7 @@ export const explainCommands = {
       "kubectl latchkey why shsec/database -n team-a --exit-code",
       "kubectl latchkey why shsec/database -n team-a --cluster=east",
       "kubectl latchkey why oak/ci list secrets -n web-dev",
+      "kubectl latchkey why oak/deploy --with-token-file=token.jwt",
     ],
   },
   status: {

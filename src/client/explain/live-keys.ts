@@ -1,4 +1,4 @@
-import { labels, requesterPolicies } from "../../api/names.ts";
+import { annotations, labels, ownObjects, requesterPolicies } from "../../api/names.ts";
 import type { Metadata } from "../../api/object.ts";
 import type { ObservedAccessKey } from "../../api/owned-access-key.ts";
 import { parseMetadata } from "../../api/parse.ts";
@@ -10,10 +10,12 @@ import {
   type KeyResolver,
   keyIndexers,
 } from "../../domain/access-key/key-resolver.ts";
+import type { Issuers } from "../../domain/oidc/trusted-tokens.ts";
 import type { PolicyStores } from "../../domain/requester/installed-policies.ts";
 import type { KeyConfig, ResolvedKey } from "../../domain/access-key/key-state.ts";
 import { type ScopeRoles, scopeRolesIn } from "../../domain/scope/scope-roles.ts";
 import { type Indexer, Store } from "../../kube/informer/store.ts";
+import { issuersInConfigMap } from "../admin/issuers.ts";
 import { accessKeyCacheEntry } from "../../tokens/access-key.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { readableNames } from "../objects/listing.ts";
@@ -51,10 +53,12 @@ export async function readLiveKey(
   const keys = await otherKeys(cluster);
   const policies = await readPolicies(cluster);
   const roles = await readRoles(cluster);
+  const issuers = await readIssuers(own, config, cluster);
   const arePoliciesKnown = policies.missing.length === 0;
   const resolver = createKeyResolver({
     keys: storeOf([...keys.found, own], ({ metadata }) => metadata, keyIndexers),
     policies: policies.found,
+    issuers: () => issuers.found,
     config,
   });
   const found = resolver.resolve(own);
@@ -63,7 +67,7 @@ export async function readLiveKey(
   const visible = areKeysKnown
     ? { resolved: recorded, isParentHidden: false }
     : withVisibleParents(recorded);
-  const parts = [keys, policies, ...(own.spec.scope === "none" ? [] : [roles])];
+  const parts = [keys, policies, issuers, ...(own.spec.scope === "none" ? [] : [roles])];
   return {
     ...visible,
     roles: roles.found,
@@ -132,6 +136,21 @@ async function readPolicies({ getMetadata }: Cluster): Promise<Readable<PolicySt
   const validating = [resources.validatingPolicies, resources.validatingPolicyBindings];
   const guarding = [...(await all(validating, lock)), ...(await all(validating, guard))];
   return { found: { annotating: [policies, webhook], guarding }, missing };
+}
+
+/** The issuers, if the key names one; one that the user may not read counts as configured. */
+async function readIssuers(
+  { metadata }: ObservedAccessKey,
+  { namespace }: KeyConfig,
+  { get }: Cluster,
+): Promise<Readable<Issuers>> {
+  const url = metadata.annotations[annotations.issuer] ?? "";
+  if (url === "") return { found: new Map(), missing: [] };
+  const ref = { namespace, name: ownObjects.issuers };
+  const { found, missing } = await readObject(resources.configMaps, ref, get);
+  const named = { url, discoveryUrl: undefined, audiences: [], ca: undefined, required: [] };
+  const unread = new Map([[url, { ...named, jwks: undefined }]]);
+  return { found: missing.length === 0 ? issuersInConfigMap(found) : unread, missing };
 }
 
 async function readRoles({ select }: Cluster): Promise<Readable<ScopeRoles>> {

@@ -2,6 +2,7 @@ import { parseEndpointToken } from "../../api/endpoint-token.ts";
 import { keyOf } from "../../api/object.ts";
 import { recordAt, stringAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
+import { SecretText } from "../../api/secret-text.ts";
 import { explainToken } from "../../domain/endpoint-token/explain-token.ts";
 import { reportObject } from "../../domain/report-object.ts";
 import { similarName } from "../../domain/similar-name.ts";
@@ -17,6 +18,8 @@ import type { Cluster } from "../connection/cluster.ts";
 import { exitCodes, Failure, sentenceOf } from "../failure.ts";
 import { distinctRights, readWith, rightText } from "../missing-right.ts";
 import { readableNames } from "../objects/listing.ts";
+import { readTokenFile } from "../oidc/token-text.ts";
+import { tokenItems } from "../oidc/why-token.ts";
 import { followed } from "../secrets/followed.ts";
 import { type AskedKind, askedKinds, parseAsked } from "./asked-kinds.ts";
 import { readLiveKey } from "./live-keys.ts";
@@ -38,6 +41,8 @@ interface Question {
   readonly flags: WhyFlags;
   /** The words after the object. */
   readonly words: readonly string[];
+  /** A token that an access key is asked about. */
+  readonly token: SecretText | undefined;
   readonly cluster: Cluster;
   readonly now: number;
 }
@@ -49,10 +54,17 @@ export const why: Action<"why"> = async ({ flags, args: [word = "", ...words] },
     throw new UsageError("only an OwnedAccessKey can be asked about a request");
   if (flags.cluster !== undefined && kind !== "shsec")
     throw new UsageError("--cluster is only for a SharedSecret, as shsec/NAME");
+  const { withTokenFile } = flags;
+  if (withTokenFile !== undefined && kind !== "oak")
+    throw new UsageError("--with-token-file is only for an OwnedAccessKey, as oak/NAME");
+  const token =
+    withTokenFile === undefined
+      ? undefined
+      : new SecretText(readTokenFile("--with-token-file", withTokenFile));
   if (words.length === 1)
     throw new UsageError(`the resource of the request "${words[0]}" is missing`);
   const cluster = await cli.connect(flags);
-  const question = { name, flags, words, cluster, now: cli.clock.now() };
+  const question = { name, flags, words, token, cluster, now: cli.clock.now() };
   const { clock } = cli;
   const report = (await isCentral(cluster))
     ? await answers[kind](question).catch(async (error: unknown) => {
@@ -172,7 +184,7 @@ async function whySharedSecret({ name, flags, cluster, now }: Question): Promise
   };
 }
 
-async function whyKey({ name, flags, words, cluster, now }: Question): Promise<WhyReport> {
+async function whyKey({ name, flags, words, token, cluster, now }: Question): Promise<WhyReport> {
   const { latchkeyNamespace, maximumKeyTtl, userPrefix: user, teamPrefix: team } = flags;
   const raw = await cluster.get(resources.ownedAccessKeys, { name });
   const config = { namespace: latchkeyNamespace, maximumKeyTtl, prefixes: { user, team } };
@@ -194,7 +206,7 @@ async function whyKey({ name, flags, words, cluster, now }: Question): Promise<W
         );
   return {
     object: own.object,
-    found: [own, ...asked.found],
+    found: [own, ...(token === undefined ? [] : tokenItems(token, live, now)), ...asked.found],
     missing: [...live.missing, ...asked.missing],
   };
 }

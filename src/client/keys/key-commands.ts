@@ -1,5 +1,5 @@
 import { keyOptions } from "../../authn/key-options.ts";
-import { duration, namespaceName } from "../../runtime/config-values.ts";
+import { duration, httpsUrl, namespaceName } from "../../runtime/config-values.ts";
 import type { Command } from "../../cli/command.ts";
 import {
   dryRun,
@@ -13,6 +13,8 @@ import { textOptions } from "../objects/text-options.ts";
 import { scopeOptions } from "./scope-options.ts";
 import {
   accessKeyName,
+  claimLine,
+  repositoryId,
   someText,
   subjectName,
   switchOption,
@@ -51,6 +53,32 @@ const subjectOptions = {
   user: { value: "<name>", help: "user that the key acts as", parse: subjectName },
   team: { value: "<name>", help: "team that the key acts as", parse: subjectName },
   subject: { value: "<name>", help: "username that the key acts as, verbatim", parse: subjectName },
+} as const;
+
+/** Which tokens stand for a key, in place of a secret. */
+const tokenRuleOptions = {
+  issuer: {
+    value: "<url>",
+    help:
+      "issuer whose tokens the key accepts, such as https://gitlab.com; the key then has no " +
+      "secret, and the output is the user of a kubeconfig for a job",
+    parse: httpsUrl,
+  },
+  claim: {
+    many: true,
+    value: "<name=value>",
+    help:
+      "with --issuer: claim that a token must have; a value may end in * after / or :; " +
+      "repeat it for several",
+    parse: claimLine,
+  },
+  githubRepositoryId: {
+    value: "<number>",
+    help:
+      "id of the GitHub repository whose jobs have the key: the claim repository_id, and " +
+      "the issuer of GitHub Actions without --issuer",
+    parse: repositoryId,
+  },
 } as const;
 
 const readsKey = "It reads the key from the standard input, or asks for it on a terminal.";
@@ -99,6 +127,7 @@ export const keyCommands = {
         completes: "namespaces",
         parse: namespaceName,
       },
+      ...tokenRuleOptions,
       ...newKeyOptions,
     },
     connects: true,
@@ -106,6 +135,8 @@ export const keyCommands = {
       "kubectl latchkey keys create ci --ttl=30d --for-namespace=web-dev --output-file=ci.key",
       "kubectl latchkey keys create reader --user=alice --role=serviceCLI",
       "kubectl latchkey keys create ci -o kubeconfig --context=gateway --output-file=ci.yaml",
+      "kubectl latchkey keys create deploy --user=shop-ci --project=shop " +
+        "--github-repository-id=123456789 --claim=environment=production",
     ],
   },
   keysList: {
@@ -288,9 +319,13 @@ export const keyCommands = {
   keysTest: {
     name: "keys test",
     brief: "Test which user a key authenticates as at the server of the kubeconfig",
-    details: [readsKey],
+    details: [
+      readsKey,
+      "For a refused token of another issuer, it says why, as far as you may read the key and " +
+        "the ConfigMap latchkey-issuers.",
+    ],
     arguments: [],
-    options: resultOutput,
+    options: { ...systemNamespace, ...resultOutput },
     connects: true,
     examples: ["kubectl latchkey keys test < ci.key"],
   },

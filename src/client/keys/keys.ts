@@ -1,4 +1,4 @@
-import { extras, labels } from "../../api/names.ts";
+import { annotations, extras, labels } from "../../api/names.ts";
 import { parseOwnedAccessKeySpec } from "../../api/owned-access-key.ts";
 import { recordAt, stringAt, stringMapAt, stringsAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
@@ -8,11 +8,14 @@ import { isGuardedNamespace } from "../../domain/scope/derived-credentials.ts";
 import { isKubeError } from "../../kube/client/kube-error.ts";
 import { UsageError } from "../../runtime/config-values.ts";
 import { boundDigest, presentedKey } from "../../tokens/access-key.ts";
-import type { Action, Flags } from "../cli.ts";
+import { isTokenForm } from "../../tokens/oidc-token.ts";
+import type { Action, Cli, Flags } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { Failure, printable, sentenceOf } from "../failure.ts";
 import { keyColumns, keyLines } from "./key-view.ts";
-import { makeKey, newKeyObject, tryKey } from "./new-key.ts";
+import { createKeyless, makeKey, newKeyObject, tryKey } from "./new-key.ts";
+import { adviceOn, printJobUser, tokenRuleIn } from "./token-rule.ts";
+import { refusedTokenReason } from "../oidc/refused-token.ts";
 import { doneText, resultText } from "../output.ts";
 import { deleteOf, describeOf, listOf } from "../objects/object-actions.ts";
 import { scopeOf, spaceFix } from "./scope-options.ts";
@@ -25,9 +28,16 @@ type CreateFlags = Flags<"keysCreate">;
 /** `kubectl latchkey keys create`. */
 export const createKey: Action<"keysCreate"> = async ({ flags, args: [name = ""] }, cli) => {
   if (flags.idle && flags.ttl === undefined) throw new UsageError("--idle requires --ttl");
+  const rule = tokenRuleIn(flags);
   const cluster = await cli.connect(flags);
   const spec = await specOf(flags, cluster);
-  return makeKey(newKeyObject(name, spec, cluster), flags, { cluster, cli });
+  if (rule === undefined)
+    return makeKey(newKeyObject(name, spec, cluster), flags, { cluster, cli });
+  const advice = adviceOn(rule);
+  if (advice !== undefined) cli.terminal.say(advice);
+  const code = await createKeyless(name, { spec, ...rule }, { cluster, cli });
+  await printJobUser(name, rule, { ...flags, cluster, cli });
+  return code;
 };
 
 async function specOf(
@@ -134,9 +144,15 @@ export const deleteKeys: Action<"keysDelete"> = deleteOf(resource);
 export const takeOverKey: Action<"keysTakeOver"> = async ({ flags, args: [name = ""] }, cli) => {
   const cluster = await cli.connect(flags);
   const object = await cluster.get(resource, { name });
-  const { uid } = recordAt(object, "metadata");
+  const metadata = recordAt(object, "metadata");
+  const { uid } = metadata;
+  // A rule about tokens goes when a key comes.
+  const rule = [annotations.issuer, annotations.claims]
+    .filter((one) => stringMapAt(metadata, "annotations")[one] !== undefined)
+    .map((one) => [one, null] as const);
+  const change = { uid, ...(rule.length > 0 && { annotations: Object.fromEntries(rule) }) };
   const write = (key: string): Promise<unknown> =>
-    cluster.patch(resource, { name }, { body: { metadata: { uid }, spec: { key } } });
+    cluster.patch(resource, { name }, { body: { metadata: change, spec: { key } } });
   const done = "taken over";
   return makeKey({ spec: recordAt(object, "spec"), write, done }, flags, { cluster, cli });
 };
@@ -166,9 +182,13 @@ async function keyOf(terminal: Terminal): Promise<string> {
 export const testKey: Action<"keysTest"> = async ({ flags }, cli) => {
   const { terminal } = cli;
   const token = await keyOf(terminal);
+  const secret = new SecretText(token);
+  const isToken = isTokenForm(secret);
   // A header cannot hold it otherwise.
-  if (!/^[\x21-\x7e]{1,4096}$/.test(token)) throw new UsageError("the input is not a key");
+  if (!isToken && !/^[\x21-\x7e]{1,4096}$/.test(token))
+    throw new UsageError("the input is not a key");
   const trial = await tryKey(token, flags, cli);
+  if (trial.kind === "unknown" && isToken) throw await refusedToken(secret, flags, cli);
   if (trial.kind === "unknown")
     throw new Failure(
       "the server does not accept this key: it is unknown, disabled or expired, " +
@@ -189,6 +209,22 @@ export const testKey: Action<"keysTest"> = async ({ flags }, cli) => {
     }),
   );
 };
+
+/** The failure of a token that the server refuses, and why, as far as the user may read it. */
+async function refusedToken(
+  token: SecretText,
+  flags: Flags<"keysTest">,
+  { connect, clock }: Cli,
+): Promise<Failure> {
+  const prefixes = { user: "", team: "" };
+  const config = { namespace: flags.latchkeyNamespace, maximumKeyTtl: 0, prefixes };
+  const cluster = await connect(flags);
+  const reason = await refusedTokenReason(token, { cluster, config, now: clock.now() });
+  const unseen =
+    "nothing else is wrong with it: its issuer did not sign it, " +
+    "or the server does not know Latchkey's keys";
+  return new Failure(`the server does not accept this token: ${reason ?? unseen}`);
+}
 
 /** A sentence about a refused step that the user can do without. */
 export function refusedSentence(error: unknown): string {

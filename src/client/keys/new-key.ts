@@ -53,6 +53,11 @@ interface NewKeyWrite {
   readonly done: "created" | "taken over";
 }
 
+/** An OwnedAccessKey whose annotations say which tokens stand for its key. */
+interface KeylessKey extends Pick<NewKeyWrite, "spec"> {
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
 /** The write that creates an OwnedAccessKey. */
 export function newKeyObject(
   name: string,
@@ -67,6 +72,18 @@ export function newKeyObject(
 }
 
 const readyWithinMs = 10_000;
+
+/** Creates an OwnedAccessKey without a key; returns the exit code once its state is said. */
+export async function createKeyless(
+  name: string,
+  { spec, annotations }: KeylessKey,
+  { cluster, cli }: ConnectedCli,
+): Promise<number> {
+  const resource = resources.ownedAccessKeys;
+  const metadata = { name, annotations };
+  await cluster.create(resource, { apiVersion, kind: resource.kind, metadata, spec });
+  return sayState({ name, spec, done: "created" }, await settledKey(name, { cluster, cli }), cli);
+}
 
 /** Makes a key for a spec, stores its digest and prints the key; returns the exit code. */
 export function makeKey(

@@ -1,11 +1,16 @@
 import { existsSync } from "node:fs";
 import { apiVersion } from "../../api/names.ts";
-import { type ObservedAccessKey, parseOwnedAccessKey } from "../../api/owned-access-key.ts";
-import { recordAt, stringAt } from "../../api/parse.ts";
+import {
+  type ObservedAccessKey,
+  parseOwnedAccessKey,
+  specKeyOf,
+} from "../../api/owned-access-key.ts";
+import { parseMetadata, recordAt, stringAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import { SecretText } from "../../api/secret-text.ts";
 import { boundSubjectOf } from "../../domain/access-key/key-digest.ts";
 import { instantOf, lifetimeStart, spanText } from "../../domain/lifetime.ts";
+import { tokenRuleOf } from "../../domain/oidc/trusted-tokens.ts";
 import { UsageError } from "../../runtime/config-values.ts";
 import { readTextFile } from "../../runtime/read-text-file.ts";
 import {
@@ -32,6 +37,11 @@ export const rotateKey: Action<"keysRotate"> = async ({ flags, args: [name = ""]
   const { disabled } = parseOwnedAccessKey(object).spec;
   if (disabled)
     throw new Failure(`OwnedAccessKey "${name}" is disabled; enable it, or create another key`);
+  if (specKeyOf(object) === "" && tokenRuleOf(parseMetadata(object)) !== undefined)
+    throw new Failure(
+      `OwnedAccessKey "${name}" has no key: tokens of its issuer stand for it, ` +
+        "and end by themselves",
+    );
   const spec = successorSpec(recordAt(object, "spec"));
   const successor = successorName(name, cli.clock.now());
   const { output, keyFile } = flags;

@@ -12,7 +12,7 @@ import { endpointTokenKind } from "./endpoint-token.ts";
 import { grantBindingKind, grantRoleKind } from "./grant-role.ts";
 import { resourceQuotaKind } from "./namespace.ts";
 import { centralNamespaceKind, outboxKind } from "./outbox.ts";
-import { ownedAccessKeyKind, scopeRoleKind } from "./owned-access-key.ts";
+import { issuersKind, ownedAccessKeyKind, scopeRoleKind } from "./owned-access-key.ts";
 import { revokedTokensKind } from "./revoked-tokens.ts";
 import { sharedSecretKind } from "./shared-secret.ts";
 import { sourceSecretReconciler } from "./source-secret.ts";
@@ -37,6 +37,7 @@ function watchKinds(context: KindContext<Stores>, watch: Watch<World>): Stores {
     signingKeys: watch(signingKeysKind(context)),
     revokedTokens: watch(revokedTokensKind(context)),
     connectorData: watch(connectorDataKind(context)),
+    issuers: watch(issuersKind(context)),
     scopeRoles: watch(scopeRoleKind()),
     clusters: watch(clusterKind()),
     outboxes: watch(outboxKind(context)),

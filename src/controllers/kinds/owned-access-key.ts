@@ -1,10 +1,12 @@
-import { labels } from "../../api/names.ts";
+import { annotations, labels } from "../../api/names.ts";
 import type { Metadata, Key } from "../../api/object.ts";
 import type { ObservedAccessKey } from "../../api/owned-access-key.ts";
 import { requesterAnnotationsOf } from "../../api/requester.ts";
 import { parseLatchkeyMetadata } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import { type ObservedRole, parseRole } from "../../api/role.ts";
+import { issuerConfig, type ObservedIssuers } from "../../authn/issuer-config.ts";
+import { podAudiences } from "../../kube/credentials/load-credentials.ts";
 import { accessKeyCodec } from "../../authn/access-key-codec.ts";
 import { keyIndexers, keyIndexes } from "../../domain/access-key/key-resolver.ts";
 import { connectorDataRef } from "../../domain/access-key/connector-data.ts";
@@ -29,7 +31,7 @@ import type { Answers, ReconcileDecision } from "../question.ts";
 import type { Reconciler } from "../reconciler.ts";
 import { indexes } from "../stores.ts";
 import type { World } from "../world.ts";
-import type { WatchedKind } from "./watched-kind.ts";
+import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
 /** Indexers for the requester of a key or token, and for the key that it was requested with. */
 export const requesterIndexers: Readonly<Record<string, Indexer<{ readonly metadata: Metadata }>>> =
@@ -47,6 +49,7 @@ export function ownedAccessKeyKind(): WatchedKind<ObservedAccessKey, World> {
       ...keyIndexers,
       ...requesterIndexers,
       [indexes.connectorData]: (key) => indexedBy(claimedSecret(key)),
+      [indexes.issuer]: ({ metadata }) => indexedBy(metadata.annotations[annotations.issuer]),
     },
     codec: accessKeyCodec,
     enqueue,
@@ -79,6 +82,25 @@ function enqueue(change: Change<ObservedAccessKey>, enqueuer: CentralEnqueuer): 
 
 function claimedSecret({ metadata }: ObservedAccessKey): string | undefined {
   return connectorDataRef(metadata.annotations)?.secret;
+}
+
+/** The issuers whose tokens stand for keys; without the right to read them, there are none. */
+export function issuersKind({
+  namespace,
+}: Pick<KindContext, "namespace">): WatchedKind<ObservedIssuers, World> {
+  const taken = () => ({ audiences: podAudiences(), issuer: undefined });
+  const { listOptions, parse, noteChange } = issuerConfig({ namespace, taken });
+  return {
+    listOptions,
+    parse,
+    isReadOnly: true,
+    isOptional: true,
+    enqueue(change, { queues, stores }) {
+      noteChange(change);
+      for (const issuer of stores.keys.namesIn(indexes.issuer))
+        for (const key of stores.keys.keysBy(indexes.issuer, issuer)) queues.key.add(key, "high");
+    },
+  };
 }
 
 /** ClusterRoles that the scope of a key may name as a role. */

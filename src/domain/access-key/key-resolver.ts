@@ -1,5 +1,6 @@
 import type { ObservedAccessKey } from "../../api/owned-access-key.ts";
 import type { Requester } from "../../api/requester.ts";
+import { type Issuers, trustedTokens } from "../oidc/trusted-tokens.ts";
 import { keyIndexOf } from "./key-digest.ts";
 import { duplicateOf } from "./duplicate-key.ts";
 import type { KeyConfig, ResolvedKey, WithParentKey } from "./key-state.ts";
@@ -43,20 +44,29 @@ const mostGenerations = 8;
 export function createKeyResolver(deps: {
   readonly keys: KeyLookup;
   readonly policies: PolicyStores;
+  /** The issuers of now. */
+  readonly issuers: () => Issuers;
   readonly config: KeyConfig;
 }): KeyResolver {
-  const { keys, policies, config } = deps;
+  const { keys, policies, issuers, config } = deps;
 
   function resolve(key: ObservedAccessKey, generations: number): ResolvedKey {
     const requester = observeRequester(key.metadata, policies);
     const duplicate = duplicateOf(key, sameIndex(key));
+    const tokens = hasNoKey(key) ? trustedTokens(key.metadata, issuers()) : undefined;
     return {
       key,
       config,
       requester,
+      ...(tokens === undefined ? {} : { tokens }),
       ...(duplicate === undefined ? {} : { duplicate }),
       ...parentKeyOf(requester, generations - 1),
     };
+  }
+
+  /** Beside `spec.key`, whatever it is, annotations about tokens do not count. */
+  function hasNoKey({ keyDigest, isUnbound = false }: ObservedAccessKey): boolean {
+    return keyDigest === undefined && !isUnbound;
   }
 
   /** Usually only one key has an index; that key is not read again. */

@@ -1,5 +1,5 @@
 import type { ConditionUpdate, Reason } from "../../api/conditions.ts";
-import { labels } from "../../api/names.ts";
+import { annotations, labels, ownObjects } from "../../api/names.ts";
 import type { ObservedAccessKey } from "../../api/owned-access-key.ts";
 import type { Requester } from "../../api/requester.ts";
 import type { ScopeLimit } from "../../api/scope.ts";
@@ -14,6 +14,7 @@ import {
   lifetimeStart,
   spanText,
 } from "../lifetime.ts";
+import type { TrustedTokens } from "../oidc/trusted-tokens.ts";
 import { stalled, timestamp } from "../plan/conditions.ts";
 import { type Duplicate, mostOfOneIndex } from "./duplicate-key.ts";
 import { type Prefixes, identityOf } from "./key-identity.ts";
@@ -24,6 +25,8 @@ export interface ResolvedKey extends WithParentKey {
   readonly requester: Requester;
   /** Why another object owns the same key, see {@link duplicateOf}; absent if none does. */
   readonly duplicate?: Duplicate | undefined;
+  /** What it trusts in place of a key; absent if it has a key, or neither. */
+  readonly tokens?: TrustedTokens;
   readonly config: KeyConfig;
 }
 
@@ -93,8 +96,8 @@ export function keyState(resolved: ResolvedKey, now: number): KeyState {
       'spec.key looks like a digest, but is not "sha256:" and a digest that is bound to the ' +
         `user, team or subject, so it is never accepted. ${bindFix}.`,
     );
-  if (keyDigest === undefined)
-    return failed("MissingKey", "spec.key is empty. Set it to a key or to its bound digest.");
+  const refused = keyDigest === undefined ? untrusted(resolved.tokens) : undefined;
+  if (refused !== undefined) return refused;
   const identity = identityOf(spec, resolved.config.prefixes);
   if (identity.kind === "invalid") return failed(identity.reason, identity.message);
   if (spec.scope === "unreadable") {
@@ -127,6 +130,28 @@ export function keyState(resolved: ResolvedKey, now: number): KeyState {
       return `The key is accepted. It ${endOf(lifetime, now)}.${clampOf(resolved, lifetime)}`;
     },
   };
+}
+
+/** Why an object without a key has no tokens either; undefined if it has. */
+function untrusted(tokens: TrustedTokens | undefined): KeyState | undefined {
+  switch (tokens?.kind) {
+    case undefined:
+      return failed("MissingKey", "spec.key is empty. Set it to a key or to its bound digest.");
+    case "invalid":
+      return failed(
+        "InvalidClaims",
+        `metadata.annotations[${tokens.annotation}] ${tokens.problem}. Correct the annotation.`,
+      );
+    case "unknown-issuer":
+      return failed(
+        "UnknownIssuer",
+        `No issuer of the ConfigMap ${ownObjects.issuers} has the URL ` +
+          `${JSON.stringify(tokens.url)}. Correct metadata.annotations[${annotations.issuer}], ` +
+          "or ask an administrator to add the issuer.",
+      );
+    case "trusted":
+      return undefined;
+  }
 }
 
 /**

@@ -92,15 +92,18 @@ export function tokenLifetime({ token, config, parentKey }: ObservedEndpointToke
     parentKey === undefined || parentKey === "gone"
       ? Infinity
       : maximumChildExpiry(parentKey, createdAt(metadata));
+  const ends = metadata.annotations[annotations.credentialEnds];
+  // A text that is no time ends the token at once.
+  const credentialEndsAt = ends === undefined ? Infinity : (instantOf(ends) ?? -Infinity);
   const declaredOver = conditions.some(
     ({ type, status }) => type === "Expired" && status === "True",
   );
   const endedAt = declaredOver ? instantOf(token.expiresAt) : undefined;
   return {
-    endsAt: Math.min(endsAt, keyEndsAt, endedAt ?? Infinity),
+    endsAt: Math.min(endsAt, keyEndsAt, credentialEndsAt, endedAt ?? Infinity),
     requestedTtl,
     clamped,
-    endsWithParentKey: keyEndsAt < endsAt,
+    endsWithParentKey: Math.min(keyEndsAt, credentialEndsAt) < endsAt,
     // Written by the policy latchkey-requester-annotations.
     isExport: instantOf(metadata.annotations[annotations.createdAt]) === 0,
   };

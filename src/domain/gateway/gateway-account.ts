@@ -34,9 +34,7 @@ const roles = {
     { ...identity, resources: ["users", "groups"] },
     {
       ...identity,
-      resources: [extras.keyId, extras.scopeHash, extras.credentialId].map(
-        (extra) => `userextras/${extra}`,
-      ),
+      resources: Object.values(extras).map((extra) => `userextras/${extra}`),
     },
     { apiGroups: ["*"], resources: ["*"], verbs: verbs.map(on) },
     { nonResourceURLs: ["*"], verbs: paths.map(on) },

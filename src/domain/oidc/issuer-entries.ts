@@ -3,7 +3,7 @@ import { certificatesIn, isHttpsServer } from "../gateway/direct-address.ts";
 import type { Claims } from "./claim-rules.ts";
 
 /** An issuer whose tokens may be used as keys. */
-interface IssuerEntry {
+export interface IssuerEntry {
   /** The `iss` of its tokens, exactly. */
   readonly url: string;
   /** Where its discovery document is, if not below the URL. */
@@ -40,7 +40,7 @@ type IssuerEntries =
   | { readonly kind: "refused"; readonly field: string; readonly problem: string };
 
 /** What no issuer may have: it would trust tokens that are made for something else. */
-interface TakenNames {
+export interface TakenNames {
   /** Audiences of the process's own service account token. */
   readonly audiences: readonly string[];
   /** Latchkey's own issuer. */
@@ -71,6 +71,9 @@ const known = {
   ],
   rule: ["claim", "requiredValue"],
 } as const;
+
+/** The data key of the ConfigMap with the issuers. */
+export const issuersDataKey = "issuers.yaml";
 
 /** Bounds of a configuration; kube-apiserver has the same one of issuers. */
 const [mostIssuers, mostAudiences, mostRules, longestAudience] = [64, 16, 16, 256];

@@ -40,7 +40,7 @@ const knownIssuers: readonly KnownIssuer[] = [
     url: /^https:\/\/gitlab\.com$/,
     required: ["project_id", "namespace_id"],
     common: ["runner_environment", "ref_type", "ref_protected", "environment_protected"],
-    advised: ["environment", "ref_protected"],
+    advised: ["environment_protected", "ref_protected"],
   },
   {
     name: "Google",

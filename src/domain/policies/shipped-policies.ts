@@ -19,7 +19,7 @@ export const shippedPolicies = {
     "0.1.0": "d6af4a82aa0b71ab8823d719de44dd9572547ff0a59ebe990566a4d70af1b310",
   },
   "latchkey-mint-guard": {
-    "0.1.0": "bae029c57de23ccf8d66bd1d5e2c2e092153613dff289a7b91d7304faeef4d2c",
+    "0.1.0": "4dc480dd2497752be61a770936dfa417da11353fffc4d0bae9a7df097d68e359",
   },
   "latchkey-object-bounds": {
     "0.1.0": "9b265fec432b1ded32936f5caa2da8740f37729f1d16480495fa586aaf714ddf",
@@ -47,10 +47,10 @@ export const shippedPolicies = {
     "0.1.0": "cfcf654324c3c1edec2f290eb68ce32e5b4a4cc1c276555bef86c509cad9c324",
   },
   "latchkey-requester-annotations": {
-    "0.1.0": "10a7c728c39f6500581408db9e7f8ca784f2527d20bdbd5ec13441b2316fc7a5",
+    "0.1.0": "0a958bc54904a944d52abc10ca3a0531b7da1e801dc71e310088894aa9732ccc",
   },
   "latchkey-requester-lock": {
-    "0.1.0": "54e5f50a12caf6bd052c241dd63b2995efdb366625fd0949fd30ddba2b48976b",
+    "0.1.0": "17fb7682b1fcb91c79d21655823dc003b70f9637b683f14fef244f352a2fd169",
   },
   "latchkey-scope-bounds": {
     "0.1.0": "0ac6ce6a6a0a6e02fa5b228d7c7b6429d65ecf7b8ef800772db80c652e543ea8",

@@ -44,14 +44,18 @@ export function storedRequester(stored: unknown): string | undefined {
 }
 
 /**
- * Whether a user other than the requester sets `spec.key` to another digest, which makes that user
- * the requester.
+ * Whether a user other than the requester sets `spec.key` to another digest, or trusts tokens with
+ * other claims where there is no key, which makes that user the requester.
  */
 export function takesOver({ user, object, oldObject }: AdmissionRequest): boolean {
   const requester = storedRequester(oldObject);
   if (requester === undefined || requester === user.username) return false;
-  const key = specKeyOf(object);
-  return key.startsWith("sha256:") && key !== specKeyOf(oldObject);
+  const [key, storedKey] = [specKeyOf(object), specKeyOf(oldObject)];
+  if (key !== "") return key.startsWith("sha256:") && key !== storedKey;
+  const [claims = "", storedClaims = ""] = [object, oldObject].map(
+    (state) => annotationsOf(state)[annotations.claims],
+  );
+  return storedKey === "" && claims !== "" && storedClaims !== "" && claims !== storedClaims;
 }
 
 function dueAnnotations(request: AdmissionRequest, own: readonly string[]): Annotations {
@@ -72,6 +76,11 @@ function dueAnnotations(request: AdmissionRequest, own: readonly string[]): Anno
     [annotations.audienceCluster]: (oldObject === undefined ? sent : stored)[
       annotations.audienceCluster
     ],
+    [annotations.credentialEnds]:
+      oldObject === undefined
+        ? (user.extra[extras.credentialEnds]?.join("\n") ??
+          timeIn(sent, annotations.credentialEnds))
+        : stored[annotations.credentialEnds],
     ...timesIn(sent, oldObject === undefined || isOwn ? undefined : stored),
   };
 }
@@ -104,8 +113,12 @@ function requesterIn(stored: Annotations): Annotations {
 
 function timesIn(sent: Annotations, stored: Annotations | undefined): Annotations {
   const valueOf = (name: string): string | undefined =>
-    stored === undefined ? (rfc3339.test(sent[name] ?? "") ? sent[name] : undefined) : stored[name];
+    stored === undefined ? timeIn(sent, name) : stored[name];
   return Object.fromEntries(lifetimeAnnotations.map((name) => [name, valueOf(name)]));
+}
+
+function timeIn(sent: Annotations, name: string): string | undefined {
+  return rfc3339.test(sent[name] ?? "") ? sent[name] : undefined;
 }
 
 function annotationsOf(object: unknown): Annotations {

@@ -1,4 +1,5 @@
 import { join, resolve } from "node:path";
+import { stringsAt } from "../../api/parse.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { FollowedFiles } from "../../runtime/followed-files.ts";
 import type { Logger } from "../../runtime/log.ts";
@@ -152,6 +153,20 @@ function filesOf({ certificateAuthority, clientCertificate, clientKey }: Kubecon
 }
 
 const serviceAccountDirectory = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/**
+ * The audiences of the token of the pod's ServiceAccount; none outside of a pod. Every pod has a
+ * token for them.
+ */
+export function podAudiences(directory = serviceAccountDirectory): readonly string[] {
+  try {
+    const [, payload = ""] = readAccountFile(join(directory, "token")).split(".");
+    const claims: unknown = JSON.parse(Buffer.from(payload, "base64url").toString("utf8"));
+    return stringsAt(claims, "aud");
+  } catch {
+    return [];
+  }
+}
 
 /**
  * Reads the credentials of the pod's ServiceAccount: `token` and `ca.crt` in its directory, like

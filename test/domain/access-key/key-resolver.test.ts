@@ -22,6 +22,7 @@ async function lineage(name: string, keys: readonly RawObject[]) {
   const view = createKeyResolver({
     keys: informers.stores.keys,
     policies: informers.stores.requesterPolicies,
+    issuers: () => new Map(),
     config,
   }).byId(`uid-${name}`);
   const views = view === undefined ? [] : ancestorsOf(view);
