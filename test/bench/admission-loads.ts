@@ -62,9 +62,6 @@ export async function allowUsers({ admin }: BenchFixture): Promise<void> {
   ];
   const ofAll = { metadata, subjects, roleRef: roleRef("ClusterRole", "latchkey-requester") };
   const inHome = { metadata, subjects, roleRef: roleRef("Role", metadata.name) };
-  // Pods need it, and no kube-controller-manager makes it.
-  const account = { metadata: { name: "default" } };
-  await admin.send(post(`/api/v1/namespaces/${home}/serviceaccounts`, account));
   await admin.send(post(`${rbac}/clusterrolebindings`, ofAll));
   await admin.send(post(`${rbac}/namespaces/${home}/roles`, { metadata, rules }));
   await admin.send(post(`${rbac}/namespaces/${home}/rolebindings`, inHome));

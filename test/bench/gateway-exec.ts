@@ -2,7 +2,6 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
-import { post } from "../support/bare-client.ts";
 import { home } from "../support/bench-objects.ts";
 import { writeKubeconfig } from "../support/kubeconfig.ts";
 import { inTurns } from "../support/measured-run.ts";
@@ -44,9 +43,6 @@ export async function execRows(fixture: BenchFixture, { http1 }: Ways): Promise<
 }
 
 async function makePod({ admin, kubeletPort }: BenchFixture): Promise<void> {
-  // Without kube-controller-manager, no controller creates the service account that a pod needs.
-  const account = { metadata: { name: "default" } };
-  await admin.send(post(`/api/v1/namespaces/${home}/serviceaccounts`, account));
   const { node, pod: create, status } = runningPodRequests(pod, { name: pod.name, kubeletPort });
   for (const request of [node, create, status]) await admin.send(request);
 }

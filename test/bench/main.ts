@@ -1,5 +1,6 @@
 import { cpus, release } from "node:os";
 import { performance } from "node:perf_hooks";
+import { post } from "../support/bare-client.ts";
 import { home, namespaceRequest } from "../support/bench-objects.ts";
 import { runMeasured } from "../support/measured-run.ts";
 import { admission } from "./admission.ts";
@@ -75,6 +76,9 @@ await runMeasured({
       process.stdout.write(`${table(some)}\n`);
     };
     await fixture.admin.send(namespaceRequest(home));
+    // Pods need it, and no kube-controller-manager makes it.
+    const account = { metadata: { name: "default" } };
+    await fixture.admin.send(post(`/api/v1/namespaces/${home}/serviceaccounts`, account));
     for (const { targets } of size.fanOuts) await seedNamespaces(fixture, `of-${targets}`, targets);
     await warmBareClient(fixture);
     for (const name of names) await parts[name]?.({ fixture, size, report });

@@ -17,8 +17,11 @@ export const perSecond = 20;
 export const breakEveryMs = 30_000;
 /** Changes between timed changes: two seconds. */
 const markerEvery = 40;
-/** A half-open watch is detected after 150 s; the rest is for a slow machine. */
-const patienceMs = 600_000;
+/**
+ * What was undone often is known as that for 10 minutes after its last repair, and a half-open watch
+ * is detected after 150 s; the rest is for a slow machine.
+ */
+const patienceMs = 900_000;
 
 /** What is soaked, and what observes it. */
 export interface Soaked {
