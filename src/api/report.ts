@@ -205,6 +205,8 @@ export const reportReasons = {
   Authenticated: "The API server knows you as this user.",
   Allowed: "You have the right.",
   NotAllowed: "You do not have the right.",
+  IssuersTaken: "The text of the issuers of tokens is valid.",
+  IssuersRefused: "The text of the issuers of tokens has an error, and nothing of it counts.",
   TokenAccepted: "The token has what the key asks of it, whatever its signature is.",
   TokenRefused: "The key does not accept the token.",
   SignatureNotChecked: "Nothing says yet whether the issuer of the token signed it.",

@@ -66,6 +66,7 @@ const extrasOfKeys = [
   "userextras/management.service/key-id",
   "userextras/management.service/scope-hash",
   credentialId,
+  "userextras/management.service/credential-ends",
 ];
 
 test.each([

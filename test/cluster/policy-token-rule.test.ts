@@ -69,7 +69,7 @@ withPolicies("a key that trusts tokens", () => {
       { key: digest("a") },
       ruleOf("sub=main"),
       403,
-      "spec.key must be empty beside the annotations",
+      "spec.key must be empty beside metadata.annotations[management.service/issuer]",
     ],
     [
       "is not created with half a rule",

@@ -257,6 +257,12 @@ describe("values of the charts", withRenderer, () => {
       subjectsOf,
     ],
     [
+      "issuers",
+      { issuers: 'jwt:\n- issuer: { url: "https://a" }\n' },
+      "ConfigMap latchkey-issuers",
+      { data: { "issuers.yaml": 'jwt:\n- issuer: { url: "https://a" }\n' } },
+    ],
+    [
       "serviceMonitor.labels",
       { serviceMonitor: { enabled: true, labels: release } },
       "ServiceMonitor latchkey",

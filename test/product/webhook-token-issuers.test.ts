@@ -1,10 +1,29 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { dump, load } from "js-yaml";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { annotations } from "../../src/api/names.ts";
-import { recordAt } from "../../src/api/parse.ts";
+import { isRecord, listAt, recordAt } from "../../src/api/parse.ts";
+import { blocksOf } from "../support/doc-blocks.ts";
 import { eventually } from "../support/eventually.ts";
+import { gatewayKubeconfig } from "../support/gateway-client.ts";
 import { whoIs } from "../support/key-request.ts";
 import { make, type Own, viewOf, type WantedOwn } from "../support/keys-and-tokens.ts";
-import { admin, api, as, ask, patchTypes, request, unique } from "../support/policy-request.ts";
+import { tryKubectl } from "../support/kubectl.ts";
+import { cliForm, runCli } from "../support/run-cli.ts";
+import {
+  admin,
+  api,
+  as,
+  ask,
+  bind,
+  patchTypes,
+  request,
+  unique,
+} from "../support/policy-request.ts";
 import {
   type IssuerKey,
   newIssuerKey,
@@ -14,7 +33,14 @@ import {
   timesAt,
   type TokenIssuer,
 } from "../support/token-issuer.ts";
-import { askDirectly, askThroughGateway, selfReview } from "../support/ways-in.ts";
+import { managementPath } from "../support/gateway-address.ts";
+import {
+  askAt,
+  askDirectly,
+  askThroughGateway,
+  type KeyedRequest,
+  selfReview,
+} from "../support/ways-in.ts";
 
 const [signing, other, large] = [
   newIssuerKey("one"),
@@ -87,6 +113,11 @@ const tokenFor = (
 const ways = [
   ["kube-apiserver", askDirectly],
   ["the gateway", askThroughGateway],
+  [
+    "the gateway over HTTP/2",
+    (key: { readonly key: string }, asked: KeyedRequest) =>
+      askAt(key, asked, { prefix: managementPath, http2: true }),
+  ],
 ] as const;
 
 /** The answer at every way in to a question about its own user. */
@@ -96,7 +127,7 @@ async function codesOf(token: string): Promise<readonly number[]> {
 
 async function becomesAccepted(token: string): Promise<void> {
   const isAccepted = async () => (await codesOf(token)).every((code) => code === 201);
-  await eventually(isAccepted, { what: "the token to be accepted at both ways", every: 250 });
+  await eventually(isAccepted, { what: "the token to be accepted at each way", every: 250 });
 }
 
 describe.skipIf(inject("webhook") === undefined)("a token of an issuer", () => {
@@ -207,10 +238,10 @@ describe.skipIf(inject("webhook") === undefined)("a token of an issuer", () => {
       401,
     ],
     ["that is huge", () => tokenFor(key, { ...nested, huge: "a".repeat(13_000) }), 401],
-  ])("%s is answered alike at both ways", async ([, token, code]) => {
+  ])("%s is answered alike at each way", async ([, token, code]) => {
     const text = await token();
     if (code === 201) await becomesAccepted(text);
-    expect(await codesOf(text)).toEqual([code, code]);
+    expect(await codesOf(text)).toEqual([code, code, code]);
   });
 
   it("of a pod is accepted for the audience that names the key, and not by default", async () => {
@@ -229,8 +260,7 @@ describe.skipIf(inject("webhook") === undefined)("a token of an issuer", () => {
       return String(recordAt({ status }, "status")["token"]);
     };
     await becomesAccepted(await asked([`${audience}/${ofPod.name}`]));
-    const [direct, gateway] = await codesOf(await asked([]));
-    expect([direct, gateway]).toEqual([201, 401]);
+    expect(await codesOf(await asked([]))).toEqual([201, 401, 401]);
     expect(await whoIs(await asked([]))).toMatchObject({
       username: `system:serviceaccount:default:${account}`,
     });
@@ -356,5 +386,116 @@ describe.skipIf(inject("webhook") === undefined)("a token of an issuer", () => {
       (await codesOf(await tokenFor(own, {}, other))).every((code) => code === 201);
     await eventually(isAccepted, { what: "the new key to count", every: 2_000 });
     expect(issuer.asked.length - asked).toBeLessThan(20);
+  });
+
+  describe("of the page on CI without stored secrets", () => {
+    const page = readFileSync(new URL("../../docs/ci-without-secrets.md", import.meta.url), "utf8");
+    const manifests = blocksOf(page)
+      .filter(({ language }) => language === "yaml")
+      .map(({ text }) => load(text));
+    const manifestOf = (kind: string) =>
+      manifests.filter(isRecord).find((manifest) => manifest["kind"] === kind) ?? {};
+    const directory = mkdtempSync(join(tmpdir(), "oidc-page-"));
+    const github = "https://token.actions.githubusercontent.com";
+    const jwks = JSON.stringify({ keys: [large.publicJwk] });
+    let runner: Server;
+    let asked: { readonly url: string; readonly authorization: string | undefined }[];
+
+    beforeAll(async () => {
+      const text = String(recordAt(manifestOf("ConfigMap"), "data")["issuers.yaml"]);
+      const listed = listAt(load(text), "jwt").map((entry) => ({
+        issuer: { ...recordAt(entry, "issuer"), jwks },
+      }));
+      await configure([...entries(), ...listed]);
+      asked = [];
+      runner = createServer((request, response) => {
+        asked.push({ url: request.url ?? "", authorization: request.headers.authorization });
+        const aud = new URL(request.url ?? "", "http://runner").searchParams.get("audience");
+        const claims = { repository_id: "123456789", environment: "production" };
+        void signedToken(large, {
+          ...{ iss: github, aud, sub: "repo:acme/shop", ...claims },
+          ...timesAt(Date.now()),
+        }).then((value) => response.end(JSON.stringify({ value })));
+      });
+      await new Promise<void>((resolve) => runner.listen(0, "127.0.0.1", resolve));
+    });
+    afterAll(async () => {
+      runner.close();
+      rmSync(directory, { recursive: true });
+      await configure(entries());
+    });
+
+    it("lets a job of the key in, with its kubeconfig, and says why another is refused", async () => {
+      const manifest = manifestOf("OwnedAccessKey");
+      const { code } = await as(admin).create(
+        "/apis/management.service/v1/ownedaccesskeys",
+        manifest,
+      );
+      expect(code).toBe(201);
+      const config = manifestOf("Config");
+      const gateway = inject("gateway");
+      const certificate = Buffer.from(gateway?.ca ?? "").toString("base64");
+      const server = `${gateway?.urls[0] ?? ""}/kubernetes/management`;
+      const path = join(directory, "kubeconfig");
+      const clusters = [
+        { name: "shop", cluster: { server, "certificate-authority-data": certificate } },
+      ];
+      writeFileSync(path, dump({ ...config, clusters }));
+      const address = runner.address();
+      const port = typeof address === "object" && address !== null ? address.port : 0;
+      const env = {
+        PATH: `${cliForm().bin}:${process.env["PATH"] ?? ""}`,
+        ACTIONS_ID_TOKEN_REQUEST_URL: `http://127.0.0.1:${port}/token?api-version=2.0`,
+        ACTIONS_ID_TOKEN_REQUEST_TOKEN: "canary-of-the-runner",
+      };
+      const { kubectl } = inject("controlPlane");
+      const access = { kubectl, directory, kubeconfigs: { job: path } };
+      const run = () => tryKubectl(access, ["auth", "whoami"], { user: "job", env });
+      const answer = await eventually(
+        async () => {
+          const ran = await run();
+          return ran.code === 0 ? ran : undefined;
+        },
+        { what: "the job to be let in" },
+      );
+      expect(answer.stdout).toContain("shop-ci");
+      expect(JSON.stringify(answer)).not.toContain("canary");
+      expect(asked[0]).toEqual({
+        url: `/token?api-version=2.0&audience=${encodeURIComponent("https://latchkey.example.com/deploy-shop")}`,
+        authorization: "Bearer canary-of-the-runner",
+      });
+      const wrong = join(directory, "token");
+      const claims = { repository_id: "123456789", environment: "staging" };
+      writeFileSync(
+        wrong,
+        await signedToken(large, {
+          ...{ iss: github, aud: "https://latchkey.example.com/deploy-shop", ...claims },
+          ...timesAt(Date.now()),
+        }),
+      );
+      const why = await runCli(["why", "oak/deploy-shop", `--with-token-file=${wrong}`]);
+      expect(why.stdout + why.stderr).toContain(
+        'laim "environment" is "staging", and the rule says "production"',
+      );
+    });
+  });
+
+  it("keeps a watch open at the gateway, which ends once its key trusts other claims", async () => {
+    const user = unique("watcher");
+    await bind({ kind: "User", name: user }, "view");
+    const own = await trusting("sub=main", { spec: { user } });
+    const token = await tokenFor(own, {}, other);
+    await becomesAccepted(token);
+    const { kubectl, directory } = inject("controlPlane");
+    const access = { kubectl, directory, kubeconfigs: { key: gatewayKubeconfig(token) } };
+    const watching = tryKubectl(access, ["get", "configmaps", "--watch", "--request-timeout=0"], {
+      user: "key",
+    });
+    let isOpen = true;
+    void watching.then(() => (isOpen = false));
+    await pause(1_000);
+    expect(isOpen).toBe(true);
+    await api.merge(own.path, { metadata: { annotations: { [annotations.claims]: "sub=b" } } });
+    await eventually(() => !isOpen, { what: "the watch to end", every: 20 });
   });
 });

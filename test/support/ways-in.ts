@@ -62,7 +62,7 @@ export interface WayIn {
 export async function askAt(
   { key }: Asking,
   { method = "GET", path, type = "application/json", headers, body }: KeyedRequest,
-  { prefix, ...way }: WayIn,
+  { prefix, ...way }: WayIn & { readonly http2?: boolean },
 ): Promise<KeyedAnswer> {
   const { status, text } = await askGateway({
     method,

@@ -18,6 +18,7 @@ import { type Right, rightText } from "../missing-right.ts";
 import { type Paint, tableText } from "../output.ts";
 import { asSentence, isWell, plainItem, printReport } from "../report.ts";
 import { connectedItems } from "./connected-items.ts";
+import { issuerItems } from "./issuer-items.ts";
 import { type Checked, forbiddenItem, leaseItem } from "./lease-item.ts";
 import { policyItems } from "./policy-items.ts";
 import { reviewItems } from "./review-items.ts";
@@ -67,6 +68,7 @@ async function runChecks(checked: Checked): Promise<readonly ReportItem[]> {
     ...(await policyItems(cluster, namespace)),
     await leaseItem(checked, { name: ownObjects.lease, process: "latchkey controller" }),
     ...(await reviewItems(cluster, checked)),
+    ...(await issuerItems(checked)),
   ];
   return [
     await versionItem(checked),

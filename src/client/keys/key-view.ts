@@ -61,12 +61,15 @@ export function keyLines(object: unknown): Described {
   const metadata = recordAt(object, "metadata");
   const spec = recordAt(object, "spec");
   const status = recordAt(object, "status");
+  const given = stringMapAt(metadata, "annotations");
   return [
     ["Display name", stringAt(spec, "displayName")],
     ["Description", stringAt(spec, "description")],
     ["User", stringAt(spec, "user")],
     ["Team", stringAt(spec, "team")],
     ["Subject", stringAt(spec, "subject")],
+    ["Issuer", given[annotations.issuer]],
+    ["Claims", given[annotations.claims]?.trim().replaceAll("\n", ", ")],
     ...requestLines(object),
     ["Disabled", spec["disabled"] === true ? "yes" : "no"],
     ["Last used", stringAt(status, "lastActivity") ?? "never"],

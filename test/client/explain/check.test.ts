@@ -25,6 +25,8 @@ interface Changes {
   readonly gitVersion?: string;
   /** The name of a policy that decides nothing. */
   readonly weak?: string;
+  /** The text of the issuers of tokens. */
+  readonly issuers?: string;
 }
 
 const policies = shippedPolicyObjects("2025-01-01T00:00:00Z");
@@ -35,6 +37,7 @@ function installation({
   renewed = 4,
   gitVersion = "v1.35.0",
   weak,
+  issuers,
   ...changes
 }: Changes) {
   const available = "available" in changes ? changes.available : 2;
@@ -46,6 +49,10 @@ function installation({
     );
     if (policy !== undefined) return [200, name === weak ? { ...policy, spec: {} } : policy];
     if (method === "POST" && name === "ownedaccesskeys") return ofKey;
+    if (name === "latchkey-issuers")
+      return issuers === undefined
+        ? refusal(404, "NotFound", "not found")
+        : [200, { data: { "issuers.yaml": issuers } }];
     if (name === "latchkey-cluster-agent") return refusal(404, "NotFound", "not found");
     const contents: Readonly<Record<string, unknown>> = {
       version: { gitVersion },
@@ -71,6 +78,13 @@ function installation({
   };
 }
 
+const issuersText = (more: object): string =>
+  JSON.stringify({
+    apiVersion: "apiserver.config.k8s.io/v1",
+    kind: "AuthenticationConfiguration",
+    jwt: [{ issuer: { url: "https://oidc.example", audiences: ["ci"] }, ...more }],
+  });
+
 test.each<[string, Changes, number, string]>([
   ["well on the oldest supported version", {}, 0, "Kubernetes v1.35.0 is supported."],
   [
@@ -89,6 +103,24 @@ test.each<[string, Changes, number, string]>([
     { weak: "latchkey-own-rbac" },
     3,
     'ValidatingAdmissionPolicyBinding "latchkey-own-rbac" does not apply all that the policy decides',
+  ],
+  [
+    "well beside issuers of tokens",
+    { issuers: issuersText({}) },
+    0,
+    'Tokens of "https://oidc.example" count.',
+  ],
+  [
+    "a problem beside issuers with an unknown field",
+    { issuers: issuersText({ userValidationRules: [] }) },
+    3,
+    "jwt[0].userValidationRules is not honoured; remove it.",
+  ],
+  [
+    "a problem beside a text of issuers that is no YAML",
+    { issuers: "[" },
+    3,
+    "The text is no YAML.",
   ],
   [
     "a problem beside a pod that is missing",

@@ -30,6 +30,8 @@ export interface FloodTerms extends FloodedServer {
   readonly floods: readonly Flood[];
   /** Connections over which nothing is sent. */
   readonly connections: number;
+  /** Connections over which this token is sent again and again, each time with another signature. */
+  readonly forgeries?: { readonly token: string; readonly connections: number };
 }
 
 /** Connects from a local address. */

@@ -9,11 +9,13 @@ import {
   hasDedicatedClusters,
   startDedicatedCluster,
 } from "../../support/dedicated-cluster.ts";
+import { annotations } from "../../../src/api/names.ts";
 import { eventually } from "../../support/eventually.ts";
 import { gatewayCa } from "../../support/gateway-address.ts";
 import { applyGateway, policiesCount } from "../../support/install.ts";
 import { keysPath, makeRoot, postKey } from "../../support/latchkey-objects.ts";
 import type { GatewayProcess } from "../../support/latchkey-process.ts";
+import { newIssuerKey, signedToken, timesAt } from "../../support/token-issuer.ts";
 import { percentile } from "../../support/percentile.ts";
 import { type FloodTerms, openSession, send } from "./flood-client.ts";
 
@@ -27,6 +29,11 @@ const attackers = ["one", "two", "three", "four"].flatMap((user) =>
   ["a", "b"].map((name) => ({ user, name: `${user}-${name}`, key: `${user}-${name}-${secret}` })),
 );
 const honestKey = `honest-${secret}`;
+
+const [signing, issuer] = [newIssuerKey("one", "RS256"), "https://oidc.example"];
+const jobClaims = { iss: issuer, aud: "ci/job", sub: "main", ...timesAt(Date.now()) };
+const forgedToken = await signedToken(signing, { ...jobClaims, exp: jobClaims.iat + 36_000 });
+const jwks = JSON.stringify({ keys: [signing.publicJwk] });
 
 let cluster: DedicatedCluster;
 let gateway: GatewayProcess;
@@ -62,6 +69,25 @@ beforeAll(async () => {
   await cluster.arrange(makeRoot);
   for (const { name, user, key } of attackers) await cluster.arrange(postKey(name, { user, key }));
   await cluster.arrange(postKey("honest", { user: "root", key: honestKey }));
+  await cluster.arrange({
+    method: "POST",
+    path: "/api/v1/namespaces/latchkey-system/configmaps",
+    body: {
+      metadata: { name: "latchkey-issuers" },
+      data: {
+        "issuers.yaml": JSON.stringify({
+          apiVersion: "apiserver.config.k8s.io/v1",
+          kind: "AuthenticationConfiguration",
+          jwt: [{ issuer: { url: issuer, audiences: ["ci"], jwks } }],
+        }),
+      },
+    },
+  });
+  const rule = { [annotations.issuer]: issuer, [annotations.claims]: "sub=main" };
+  const { path, body } = postKey("job", { user: "job" });
+  const { metadata, ...rest } = Object(body);
+  const trusting = { ...rest, metadata: { ...metadata, annotations: rule } };
+  await cluster.arrange({ method: "POST", path, body: trusting });
 });
 
 /** Memory that an attack took is not given back: each has a gateway of its own. */
@@ -96,6 +122,9 @@ const attacks: Readonly<Record<string, Partial<FloodTerms>>> = {
     ],
   },
   "connections without a credential": { connections: 5_000 },
+  "tokens of an issuer with wrong signatures": {
+    forgeries: { token: forgedToken, connections: 60 },
+  },
 };
 const all: Partial<FloodTerms> = {
   floods: Object.values(attacks).flatMap(({ floods = [] }) => floods),
