@@ -40,9 +40,7 @@ export function followIdentities(config: KeyConfig, deps: FollowIdentitiesDeps):
     config,
   );
   const tokens = new OidcTokens({
-    issuers: {
-      of: (url) => (accessKeys.areIssuersFresh() ? issuers.of(url) : undefined),
-    },
+    issuers: { isFresh: () => accessKeys.areIssuersFresh(), of: (url) => issuers.of(url) },
     accessKeys,
     clock,
     onRefused: metrics.counterOf("latchkey_token_refusals_total", tokenRefusals, (reason) => ({

@@ -61,6 +61,8 @@ type TokenIdentity =
 
 /** The issuers whose tokens may be used as keys. */
 interface FollowedIssuers {
+  /** Whether it is known which issuers are configured. */
+  isFresh(): boolean;
   /** The keys of the issuer with this URL, and its entry; undefined for an unknown one. */
   of(url: string): Pick<FollowedKeySet, "entry" | "current" | "refresh"> | undefined;
 }
@@ -84,6 +86,7 @@ interface Verified {
 interface Judged {
   readonly entry: IssuerEntry;
   readonly resolved: ResolvedKey;
+  readonly user: UserInfo;
   readonly endsAt: number;
 }
 
@@ -117,6 +120,7 @@ export class OidcTokens {
     const { issuers, clock } = this.#deps;
     const issuer = issuers.of(token.issuer);
     if (issuer === undefined) return undefined;
+    if (!issuers.isFresh()) return { kind: "not-ready", why: "issuers not synced; retry" };
     const keys = issuer.current();
     if (keys === undefined) return { kind: "not-ready", why: "keys of the issuer not read; retry" };
     const judged = this.#judged(token, issuer.entry);
@@ -128,11 +132,11 @@ export class OidcTokens {
     const verified = known?.key === key ? known : { token, key, id: tokenId(presented, token) };
     if (verified !== known)
       this.#recent.keep(presented, verified, { expiresAt: judged.endsAt, now: clock.now() });
-    // The keys and the issuers may have changed meanwhile.
+    // The issuers, their keys and the access key may have changed meanwhile.
     const now = issuers.of(token.issuer);
-    return now?.entry === issuer.entry && now.current()?.get(token.kid) === key
-      ? this.#identity(verified, judged)
-      : refused("kid");
+    if (now?.entry !== issuer.entry || now.current()?.get(token.kid) !== key) return refused("kid");
+    const again = this.#judged(token, issuer.entry);
+    return "reason" in again ? again : this.#identity(verified, again);
   }
 
   /** Counts a token that is finally refused. */
@@ -148,22 +152,23 @@ export class OidcTokens {
     const { accessKeys, clock } = this.#deps;
     const resolved = accessKeys.byName(named.name);
     const isTrusted = resolved?.tokens?.kind === "trusted" && resolved.tokens.issuer === entry;
-    if (!isTrusted || authenticate(resolved, clock.now()).kind === "refused") return refused("key");
+    if (!isTrusted) return refused("key");
+    const authentication = authenticate(resolved, clock.now());
+    if (authentication.kind === "refused") return refused("key");
     const times = tokenTimes(claims, clock.now());
-    return times.kind === "refused"
-      ? refused(times.reason)
-      : { entry, resolved, endsAt: times.endsAt };
+    if (times.kind === "refused") return refused(times.reason);
+    return { entry, resolved, user: authentication.user, endsAt: times.endsAt };
   }
 
-  #identity({ token, key, id }: Verified, { entry, resolved, endsAt }: Judged): TokenIdentity {
+  #identity({ token, key, id }: Verified, judged: Judged): TokenIdentity {
+    const { entry, resolved, endsAt } = judged;
     const rules = resolved.tokens?.kind === "trusted" ? resolved.tokens.rules : [];
     if (missingClaim(entry, token.claims) !== undefined) return refused("issuer-claim");
     if (claimMismatch(rules, token.claims) !== undefined) return refused("claim");
-    const { issuers, clock } = this.#deps;
-    const authentication = authenticate(resolved, clock.now());
-    if (authentication.kind === "refused") return refused("key");
-    const isVerified = (): boolean => issuers.of(entry.url)?.current()?.get(token.kid) === key;
-    const user = withToken(authentication.user, { id, endsAt });
+    const { issuers } = this.#deps;
+    const isVerified = (): boolean =>
+      issuers.isFresh() && issuers.of(entry.url)?.current()?.get(token.kid) === key;
+    const user = withToken(judged.user, { id, endsAt });
     return { kind: "authenticated", user, resolved, token: { endsAt, isVerified } };
   }
 }

@@ -283,6 +283,26 @@ describe("who presents a token", () => {
     expect(await identifyKey({ token }, deps)).not.toHaveProperty("token");
   });
 
+  test("gets an error to retry while it is not known which issuers are configured", async () => {
+    const fixture = oidcFixture();
+    const deps = depsOf(fixture, { found: "malformed" });
+    const token = await tokenWith(fixture);
+    const first = await fixture.tokens.identify(token);
+    fixture.state.isFresh = false;
+    expect(await identifyKey({ token }, deps)).toEqual({
+      kind: "not-ready",
+      why: "issuers not synced; retry",
+    });
+    expect(first?.kind === "authenticated" && first.token.isVerified()).toBe(false);
+  });
+
+  test("is judged by the key as it is once its signature is verified", async () => {
+    const fixture = oidcFixture();
+    const answer = fixture.tokens.identify(await tokenWith(fixture));
+    fixture.add("deploy", "sub=other");
+    expect(await answer).toEqual({ kind: "refused", reason: "claim" });
+  });
+
   test("gets an error to retry while the keys of the issuer were never read", async () => {
     const fixture = oidcFixture({ jwks: undefined });
     const deps = depsOf(fixture, { found: "malformed" });

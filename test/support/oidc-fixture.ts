@@ -66,14 +66,15 @@ export function oidcFixture(entry: Partial<IssuerEntry> = {}) {
     void keys.set(name, keyOfClaims(name, claims, issuers, spec));
   add("deploy", "sub=main");
   const refusals: TokenRefusal[] = [];
+  const state = { isFresh: true };
   const tokens = new OidcTokens({
-    issuers: followed,
+    issuers: { isFresh: () => state.isFresh, of: (url) => followed.of(url) },
     accessKeys: { byName: (name) => keys.get(name) },
     clock,
     onRefused: (reason) => void refusals.push(reason),
   });
   const use = (changed: Issuers): void => followed.use(changed);
-  return { clock, signing, issuers, use, keys, add, refusals, tokens };
+  return { clock, signing, issuers, use, keys, add, refusals, tokens, state };
 }
 
 /** What judges the tokens of a running issuer by the clock of the machine, once its keys are read. */
@@ -97,7 +98,7 @@ export async function followedOidc(
   });
   const resolved = keyOfClaims(key, claims, issuers);
   const tokens = new OidcTokens({
-    issuers: followed,
+    issuers: { isFresh: () => true, of: (issuer) => followed.of(issuer) },
     accessKeys: { byName: (name) => (name === key ? resolved : undefined) },
     clock: systemClock,
     onRefused() {},
