@@ -36,6 +36,10 @@ describe("issuers", () => {
       ],
     });
     expect(parse()).toEqual({ kind: "issuers", issuers: [], ignored: [] });
+    const discoveryURL = "https://d.example/found";
+    expect(parse(entry({ discoveryURL }))).toMatchObject({
+      issuers: [{ discoveryUrl: discoveryURL }],
+    });
   });
 
   test("have claim mappings that are left alone, and said", () => {
