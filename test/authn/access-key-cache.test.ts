@@ -255,6 +255,53 @@ test("locations and roles follow the labels of namespaces and ClusterRoles", asy
   stop.abort();
 });
 
+describe("the issuers of tokens", () => {
+  const issuer = "https://oidc.example";
+  const rule = { [annotations.issuer]: issuer, [annotations.claims]: "sub=main" };
+  const trusting = key("job", {}, { annotations: { ...stamped.annotations, ...rule } });
+  const configMap = (text: string): RawObject =>
+    rawObject(
+      { name: "latchkey-issuers", namespace: "latchkey-system" },
+      { data: { "issuers.yaml": text } },
+    );
+  const valid = JSON.stringify({
+    apiVersion: "apiserver.config.k8s.io/v1",
+    kind: "AuthenticationConfiguration",
+    jwt: [{ issuer: { url: issuer, audiences: ["ci"] } }],
+  });
+  const stateOf = ({ accessKeys }: Setup): string | undefined => {
+    const found = accessKeys.byName("job");
+    return found && keyState(found, 0).reason;
+  };
+
+  test("decide about the keys that trust their tokens", async () => {
+    const setup = await startCache({
+      ownedaccesskeys: [trusting, key("plain", { key: plain })],
+      configmaps: [configMap(valid)],
+    });
+    const { accessKeys, listWatch, stop } = setup;
+    expect([stateOf(setup), accessKeys.issuers().size]).toEqual(["Active", 1]);
+    expect(accessKeys.byName("plain")?.tokens).toBeUndefined();
+    expect(accessKeys.byName("nobody")).toBeUndefined();
+    expect(accessKeys.areIssuersFresh()).toBe(true);
+    listWatch.emit("configmaps", "MODIFIED", configMap("canary"));
+    expect([stateOf(setup), accessKeys.issuersProblem()]).toEqual([
+      "Active",
+      "the ConfigMap latchkey-issuers is refused, and the former issuers count: " +
+        "issuers.yaml must be an object",
+    ]);
+    listWatch.emit("configmaps", "DELETED", configMap("canary"));
+    expect([stateOf(setup), accessKeys.issuersProblem()]).toEqual(["UnknownIssuer", undefined]);
+    listWatch.emit("configmaps", "ADDED", configMap("canary"));
+    expect([stateOf(setup), accessKeys.issuersProblem()]).toEqual([
+      "UnknownIssuer",
+      "the ConfigMap latchkey-issuers is refused, and no issuer counts: " +
+        "issuers.yaml must be an object",
+    ]);
+    stop.abort();
+  });
+});
+
 test("the cache is not fresh before every resource is listed", () => {
   const clock = new TestClock();
   const deps = {
