@@ -95,10 +95,14 @@ export function issuersKind({
     parse,
     isReadOnly: true,
     isOptional: true,
-    enqueue(change, { queues, stores }) {
+    enqueue(change, enqueuer) {
       noteChange(change);
-      for (const issuer of stores.keys.namesIn(indexes.issuer))
-        for (const key of stores.keys.keysBy(indexes.issuer, issuer)) queues.key.add(key, "high");
+      const { keys } = enqueuer.stores;
+      for (const issuer of keys.namesIn(indexes.issuer))
+        for (const { metadata } of keys.by(indexes.issuer, issuer)) {
+          enqueuer.queues.key.add(metadata.name, "low");
+          enqueuer.childrenOf(metadata.uid);
+        }
     },
   };
 }

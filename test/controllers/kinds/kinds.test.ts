@@ -443,6 +443,24 @@ test("a ClusterRole that is a role for scopes enqueues all keys when it is creat
   expect(enqueued()).toEqual(["key k low"]);
 });
 
+test("the issuers of tokens enqueue the keys that name one, and what was made with them", async () => {
+  const requester = { [annotations.requester]: "alice" };
+  const rule = { [annotations.issuer]: "https://oidc.example", [annotations.claims]: "sub=main" };
+  const made = { ...requester, [annotations.requesterKeyId]: "uid-job" };
+  const { added, deleted, enqueued } = await setup({
+    ownedaccesskeys: [
+      rawRequested("k"),
+      rawObject({ name: "job", uid: "uid-job", annotations: { ...requester, ...rule } }),
+    ],
+    directclusterendpointtokens: [rawObject({ name: "t", annotations: made })],
+  });
+  const configMap = rawObject({ name: "latchkey-issuers", namespace: "latchkey-system" });
+  added("configmaps", configMap);
+  expect(enqueued()).toEqual(["key job low", "token t high"]);
+  deleted("configmaps", configMap);
+  expect(enqueued()).toEqual(["key job low", "token t high"]);
+});
+
 describe("a rejected object of a namespace", () => {
   const counts = (count: string) => ({
     secrets: count,
