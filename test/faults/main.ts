@@ -6,7 +6,7 @@ import { runProgram, say } from "./main-program.ts";
 import { scenarios } from "./scenarios.ts";
 import { shuffled } from "../support/seeded-random.ts";
 
-const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
+const seed = Number(process.env.SEED || Date.now() % 1_000_000);
 const { values } = parseArgs({
   options: {
     scenario: { type: "string", default: "" },

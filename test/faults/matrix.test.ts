@@ -13,7 +13,7 @@ import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 
 // Always the same sample, so that a change is tested on its own. SEED= selects other samples, and
 // make faults plays all runs.
-const seed = Number(process.env.SEED ?? 7);
+const seed = Number(process.env.SEED || 7);
 const sample = { scenarios: 6, runs: 28, workers: 8 };
 
 /** Each of its faults has a different effect. */

@@ -9,7 +9,7 @@ import type { LeaseSeconds, ProcessInstance } from "./process-instance.ts";
 import { type HandOver, Pair } from "./two-controllers.ts";
 import { startProxiedCluster, type ProxiedCluster } from "../support/proxied-cluster.ts";
 
-const seed = Number(process.env.SEED ?? 7);
+const seed = Number(process.env.SEED || 7);
 /** PROCESS_RUNS= sets the number of runs. */
 const runs = Number(process.env.PROCESS_RUNS ?? 8);
 const workerCount = 4;

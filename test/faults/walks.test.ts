@@ -21,7 +21,7 @@ import { annotations } from "../../src/api/names.ts";
 
 // Always the same walks, so that a change is tested on its own. SEED= selects others, and make
 // walks takes many.
-const seed = Number(process.env.SEED ?? 1);
+const seed = Number(process.env.SEED || 1);
 const sample = { walks: 12, workers: 6, shrinks: 10 };
 
 let cluster: ProxiedCluster;

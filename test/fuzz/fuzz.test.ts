@@ -4,7 +4,7 @@ import { targets } from "./targets.ts";
 import { runs } from "../support/property-runs.ts";
 
 /** SEED= sets the seed; `make fuzz` runs for a configured time. */
-const seed = Number(process.env.SEED ?? 12);
+const seed = Number(process.env.SEED || 12);
 const { numRuns } = runs(500);
 
 /** A run that does not end is stopped after this time, many times what a slow machine needs. */

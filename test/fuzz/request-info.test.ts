@@ -10,7 +10,7 @@ import { refusedTargets, understoodTargets } from "./request-info-cases.ts";
 import { compare, understand } from "./request-info-comparison.ts";
 
 /** SEED= asks for other requests. */
-const seed = Number(process.env.SEED ?? 12);
+const seed = Number(process.env.SEED || 12);
 const batches = runs(20).numRuns;
 const batchSize = 1_000;
 /** Many times what a slow machine needs. */

@@ -12,7 +12,7 @@ import { type Part, parts, preparationOf } from "./parts.ts";
 import { countsIn, onTwoCores, tableOf, type Verified } from "../support/verify-report.ts";
 
 const directory = join(repository, "dist", "verify");
-const all: readonly Part[] = parts(process.env["SEED"] ?? String(Date.now() % 1_000_000));
+const all: readonly Part[] = parts(process.env["SEED"] || String(Date.now() % 1_000_000));
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`);
