@@ -8,11 +8,13 @@ type NamedKey =
 /**
  * The name in `<audience>/<name of the key>` (`aud` of RFC 7519, section 4.1.3): only the rules of
  * this key are asked, so those of another one neither take a token nor keep it from its key. Other
- * audiences, and one of the issuer without a name, do not count.
+ * audiences, and one of the issuer without a name, do not count; with one that is no text, none
+ * does.
  */
 export function namedKey(aud: unknown, audiences: readonly string[]): NamedKey {
   const given: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
-  const names = new Set(given.flatMap((one) => (typeof one === "string" ? namesIn(one) : [])));
+  if (!given.every((one) => typeof one === "string")) return { kind: "none" };
+  const names = new Set(given.flatMap(namesIn));
   const [name, another] = names;
   if (name === undefined) return { kind: "none" };
   return another === undefined ? { kind: "key", name } : { kind: "several" };

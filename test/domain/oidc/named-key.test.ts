@@ -25,6 +25,7 @@ test.each<[aud: unknown, found: object]>([
   [undefined, { kind: "none" }],
   [{ aud: "ci/deploy" }, { kind: "none" }],
   [[["ci/deploy"]], { kind: "none" }],
+  [["ci/deploy", 1], { kind: "none" }],
   [[], { kind: "none" }],
 ])("the audience %j names %j", (aud, found) => {
   expect(namedKey(aud, audiences)).toEqual(found);
