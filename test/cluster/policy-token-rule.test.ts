@@ -45,14 +45,18 @@ const ends = "2030-01-01T00:00:00Z";
 beforeAll(async () => {
   await bind({ kind: "Group", name: requesters }, "latchkey-requester");
   await grantGroup(requesters, "get,update,patch,delete management.service ownedaccesskeys");
-  await grantGroup(patcher.groups?.[0] ?? "", "get,patch management.service ownedaccesskeys");
+  await grantGroup(
+    patcher.groups?.[0] ?? "",
+    "get,create,patch management.service ownedaccesskeys",
+  );
   await grantUser(bob, `impersonate core users ${alice.user}`);
 });
 
-/** The path of a key of alice that trusts tokens. */
-async function trusting(claims = "sub=main"): Promise<string> {
-  const body = keyOf({ user: alice.user }, { annotations: ruleOf(claims), name: unique("rule") });
-  const { code, metadata } = await create(alice, collection, body);
+/** The path of a key that trusts tokens, of alice by default. */
+async function trusting(by = alice): Promise<string> {
+  const annotations = ruleOf("sub=main");
+  const body = keyOf({ user: by.user }, { annotations, name: unique("rule") });
+  const { code, metadata } = await create(by, collection, body);
   expect(code).toBe(201);
   return `${collection}/${metadata.name}`;
 }
@@ -150,6 +154,13 @@ withPolicies("a key that trusts tokens", () => {
       before.metadata.annotations,
       before.spec,
     ]);
+  });
+
+  it("is not changed by its requester without the verb update", async () => {
+    const path = await trusting(patcher);
+    expect(await merge(patcher, path, annotated(ruleOf("sub=other")))).toMatchObject(
+      answered(403, "other changes require the verb update on the key"),
+    );
   });
 
   it("is taken over with other claims, by who may act as its user", async () => {
