@@ -13,8 +13,6 @@ export interface RequesterAnnotations {
   readonly groups: readonly string[];
   /** The uid of the access key that authenticated the request; absent for other credentials. */
   readonly keyId?: string;
-  /** When the token ends that the request was made with, as a text of RFC 3339. */
-  readonly credentialEnds?: string;
 }
 
 /** The requester of an object, or why it could not be verified. */
@@ -62,13 +60,11 @@ export function requesterAnnotationsOf(metadata: Annotated): RequesterAnnotation
   if (name === "") return undefined;
   const groups = metadata.annotations[annotations.requesterGroups] ?? "";
   const keyId = metadata.annotations[annotations.requesterKeyId];
-  const credentialEnds = metadata.annotations[annotations.credentialEnds];
   return {
     name,
     uid: metadata.annotations[annotations.requesterUid] ?? "",
     groups: groups.split("\n").filter((entry) => entry !== ""),
     ...(keyId === undefined ? {} : { keyId }),
-    ...(credentialEnds === undefined ? {} : { credentialEnds }),
   };
 }
 

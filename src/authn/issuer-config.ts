@@ -1,13 +1,12 @@
 import { CORE_SCHEMA, load } from "js-yaml";
 import { ownObjects } from "../api/names.ts";
 import type { Metadata } from "../api/object.ts";
-import { parseMetadata, recordAt, stringAt } from "../api/parse.ts";
-import { readingBounds } from "../api/reading-bounds.ts";
+import { parseMetadata } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import {
   type IssuerEntry,
   issuersDataKey,
-  parseIssuerEntries,
+  issuersOf,
   type TakenNames,
 } from "../domain/oidc/issuer-entries.ts";
 import type { Issuers } from "../domain/oidc/trusted-tokens.ts";
@@ -81,7 +80,9 @@ export function issuerConfig({ namespace, taken }: IssuerConfigOptions) {
     },
     parse: (raw: unknown): ObservedIssuers => {
       const metadata = { ...parseMetadata(raw), labels: {}, annotations: {} };
-      const result = entriesIn(stringAt(recordAt(raw, "data"), issuersDataKey) ?? "", taken());
+      const result = issuersOf(raw, taken(), (text, maxDepth) =>
+        load(text, { schema: CORE_SCHEMA, maxDepth }),
+      );
       if (result.kind === "refused") {
         const { field, problem } = result;
         return { metadata, issuers: last, refused: { field, problem }, ignored: [] };
@@ -100,20 +101,4 @@ export function issuerConfig({ namespace, taken }: IssuerConfigOptions) {
 function sameOr(entry: IssuerEntry, former: Issuers): IssuerEntry {
   const known = former.get(entry.url);
   return known !== undefined && JSON.stringify(known) === JSON.stringify(entry) ? known : entry;
-}
-
-function entriesIn(text: string, taken: TakenNames): ReturnType<typeof parseIssuerEntries> {
-  const { bytes, depth } = readingBounds.issuers;
-  if (text === "") return refused("is empty");
-  if (text.length > bytes) return refused(`has more than ${bytes} characters`);
-  try {
-    return parseIssuerEntries(load(text, { schema: CORE_SCHEMA, maxDepth: depth }), taken);
-  } catch {
-    // The message of an error of the parser quotes the text.
-    return refused("is no YAML");
-  }
-}
-
-function refused(problem: string): ReturnType<typeof parseIssuerEntries> {
-  return { kind: "refused", field: "", problem };
 }

@@ -3,6 +3,7 @@ import { isKubeError } from "../../kube/client/kube-error.ts";
 import type { ApiResponse } from "../../kube/client/transport.ts";
 import { connectUser } from "../../kube/client/user-connection.ts";
 import { UsageError } from "../../runtime/config-values.ts";
+import { strictJson } from "../../tokens/strict-json.ts";
 import type { CliProcess } from "../cli.ts";
 import { Failure } from "../failure.ts";
 import { mostTokenBytes } from "./token-text.ts";
@@ -81,17 +82,8 @@ function tokenIn({ status, text }: ApiResponse, host: string): string {
       `the runner at ${host} gave no token: it answered with status ${status}; ${permission}`,
     );
   const isTooLarge = Buffer.byteLength(text) > mostTokenBytes;
-  const token = isTooLarge ? "" : (stringAt(parsed(text), "value") ?? "");
+  const token = isTooLarge ? "" : (stringAt(strictJson(text), "value") ?? "");
   if (token !== "") return token;
   const problem = isTooLarge ? tooLarge : 'its answer is no JSON object with a text "value"';
   throw new Failure(`the runner at ${host} gave no token: ${problem}; run the job again`);
-}
-
-function parsed(text: string): unknown {
-  try {
-    const content: unknown = JSON.parse(text);
-    return content;
-  } catch {
-    return undefined;
-  }
 }

@@ -8,6 +8,7 @@ import { instantOf, lifetimeStart } from "../../domain/lifetime.ts";
 import { timestamp } from "../../domain/plan/conditions.ts";
 import { requesterLabel } from "../../domain/requester/requester.ts";
 import { isKubeError } from "../../kube/client/kube-error.ts";
+import { strictJson } from "../../tokens/strict-json.ts";
 import type { Action, Cli, ConnectedCli, Flags } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { Failure, sentenceOf } from "../failure.ts";
@@ -55,7 +56,7 @@ export function execCredentialOf(
   info: string | undefined,
 ): Readonly<Record<string, unknown>> {
   const versions = ["v1", "v1beta1"].map((version) => `client.authentication.k8s.io/${version}`);
-  const wanted = stringAt(parsed(info ?? ""), "apiVersion");
+  const wanted = stringAt(strictJson(info ?? ""), "apiVersion");
   const expires = instantOf(expiresAt);
   const end = expires === undefined ? undefined : expires - renewedBeforeMs;
   return {
@@ -67,15 +68,6 @@ export function execCredentialOf(
 
 /** So much earlier clients renew a token, so that none of their requests arrives after its end. */
 const renewedBeforeMs = 10_000;
-
-function parsed(text: string): unknown {
-  try {
-    const content: unknown = JSON.parse(text);
-    return content;
-  } catch {
-    return undefined;
-  }
-}
 
 /**
  * The user's token of this lifetime, scope and cluster: an exec plugin runs for every command of

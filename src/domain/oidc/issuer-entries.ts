@@ -1,3 +1,4 @@
+import { readingBounds } from "../../api/reading-bounds.ts";
 import { isRecord, listAt, ownValue, recordAt, stringAt } from "../../api/parse.ts";
 import { certificatesIn, isHttpsServer } from "../gateway/direct-address.ts";
 import type { Claims } from "./claim-rules.ts";
@@ -77,6 +78,27 @@ export const issuersDataKey = "issuers.yaml";
 
 /** Bounds of a configuration; kube-apiserver has the same one of issuers. */
 const [mostIssuers, mostAudiences, mostRules, longestAudience] = [64, 16, 16, 256];
+
+/**
+ * Reads the ConfigMap `latchkey-issuers` as {@link parseIssuerEntries} does; `load` parses YAML of
+ * at most so many levels, and its errors, which quote the text, are not passed on.
+ */
+export function issuersOf(
+  raw: unknown,
+  taken: TakenNames,
+  load: (text: string, levels: number) => unknown,
+): IssuerEntries {
+  const text = stringAt(recordAt(raw, "data"), issuersDataKey) ?? "";
+  const { bytes, depth } = readingBounds.issuers;
+  const refused = (problem: string): IssuerEntries => ({ kind: "refused", field: "", problem });
+  if (text === "") return refused("is empty");
+  if (text.length > bytes) return refused(`has more than ${bytes} characters`);
+  try {
+    return parseIssuerEntries(load(text, depth), taken);
+  } catch {
+    return refused("is no YAML");
+  }
+}
 
 /**
  * Reads the parsed `issuers.yaml`: kube-apiserver's AuthenticationConfiguration
